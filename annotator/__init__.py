@@ -1,0 +1,1 @@
+"""Annotator: golden sets for retrieval evaluation, labelled by people."""

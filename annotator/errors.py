@@ -1,0 +1,103 @@
+"""The error tree: one base, one subclass for each thing a user can do about it.
+
+AnnotatorError
+├── InputError    a file, argument or value is wrong: mend it (lists every problem found)
+├── NotFound      no such query, chunk, version, run …: pick another
+├── Conflict      someone changed it meanwhile, or the state forbids it: look again
+├── Forbidden     this person's role may not do it: ask an admin
+└── StoreError    the workspace or its disk failed: nothing was written
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+__all__ = [
+    "SHOWN_PROBLEMS",
+    "AnnotatorError",
+    "Conflict",
+    "Forbidden",
+    "InputError",
+    "NotFound",
+    "Problem",
+    "StoreError",
+    "shorten",
+]
+
+SHOWN_PROBLEMS = 100
+
+
+def shorten(value: object, limit: int = 80) -> str:
+    """Show a value for a message: escaped, at most `limit` characters."""
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One fault in the input, with its place. `line` counts from 1; `value` is the offending value as read."""
+
+    message: str
+    file: str = ""
+    line: int | None = None
+    field: str = ""
+    value: str = ""
+    mend: str = ""
+
+    def __str__(self) -> str:
+        place = ", ".join(
+            part
+            for part in (
+                self.file,
+                f"line {self.line}" if self.line is not None else "",
+                f"field {self.field}" if self.field else "",
+            )
+            if part
+        )
+        shown = f" (found {shorten(self.value)})" if self.value else ""
+        mend = f" {self.mend}" if self.mend else ""
+        return f"{place}: {self.message}{shown}.{mend}" if place else f"{self.message}{shown}.{mend}"
+
+
+class AnnotatorError(Exception):
+    """Base of every error meant for a person: a message, and a hint that says what to do next."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class InputError(AnnotatorError):
+    """The input cannot be used. `problems` lists all faults found, in the order of the file."""
+
+    def __init__(self, message: str, *, problems: Iterable[Problem] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        lines = [super().__str__()]
+        lines += [f"  {problem}" for problem in self.problems[:SHOWN_PROBLEMS]]
+        if len(self.problems) > SHOWN_PROBLEMS:
+            lines.append(f"  … and {len(self.problems) - SHOWN_PROBLEMS} more")
+        return "\n".join(lines)
+
+
+class NotFound(AnnotatorError):
+    """The named thing does not exist; the hint names near matches where there are any."""
+
+
+class Conflict(AnnotatorError):
+    """The action does not fit the present state, or somebody changed it meanwhile."""
+
+
+class Forbidden(AnnotatorError):
+    """The person's role does not allow the action."""
+
+
+class StoreError(AnnotatorError):
+    """The workspace cannot be read or written."""

@@ -1,0 +1,1 @@
+"""Gold sets: building, digest, formats in and out, verification."""

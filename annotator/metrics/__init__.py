@@ -1,0 +1,1 @@
+"""Measures and their evaluation. No store, no numpy, no pandas."""

@@ -1,0 +1,159 @@
+"""Numbered migrations of the workspace database, each preceded by a backup when there is something to lose.
+
+Owns the tables, indexes and the triggers that keep history append-only. Applied through sqlite-utils' migration
+sets: each migration and the record of it commit together or not at all.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from annotator.store.database import Workspace, now
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+__all__ = ["VERSION", "migrate"]
+
+VERSION = 1
+
+_START = (
+    # The mirror of the live chunk table. row_hash covers every column, sha256 the text alone.
+    """CREATE TABLE chunks (
+        row INTEGER PRIMARY KEY, chunk_id TEXT NOT NULL UNIQUE, doc_id TEXT NOT NULL, title TEXT NOT NULL,
+        position INTEGER, text TEXT NOT NULL, metadata TEXT NOT NULL, sha256 TEXT NOT NULL, row_hash BLOB NOT NULL,
+        sync_id INTEGER NOT NULL)""",
+    "CREATE INDEX chunks_by_document ON chunks (doc_id, position, row)",
+    "CREATE INDEX chunks_by_sync ON chunks (sync_id)",
+    "CREATE TABLE removed_chunks (chunk_id TEXT PRIMARY KEY, sync_id INTEGER NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE syncs (
+        sync_id INTEGER PRIMARY KEY, started_at TEXT NOT NULL, finished_at TEXT, source TEXT NOT NULL,
+        who TEXT NOT NULL,
+        added INTEGER, changed INTEGER, removed INTEGER, unchanged INTEGER, total INTEGER, seconds REAL)""",
+    # Every text anybody ever judged, as it was read.
+    """CREATE TABLE judged_texts (
+        sha256 TEXT PRIMARY KEY, text TEXT NOT NULL)""",
+    """CREATE TABLE judged_chunks (
+        chunk_id TEXT NOT NULL, sha256 TEXT NOT NULL REFERENCES judged_texts, doc_id TEXT NOT NULL, title TEXT NOT NULL,
+        position INTEGER, metadata TEXT NOT NULL, seen_at TEXT NOT NULL, PRIMARY KEY (chunk_id, sha256))""",
+    """CREATE TABLE queries (
+        row INTEGER PRIMARY KEY, query_id TEXT NOT NULL UNIQUE, question TEXT NOT NULL, notes TEXT NOT NULL,
+        facets TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('draft', 'open', 'complete', 'retired')),
+        unanswerable INTEGER NOT NULL CHECK (unanswerable IN (0, 1)), owner TEXT NOT NULL, revision INTEGER NOT NULL,
+        created_at TEXT NOT NULL, changed_at TEXT NOT NULL)""",
+    """CREATE TABLE judgments (
+        judgment_id INTEGER PRIMARY KEY, operation_id TEXT NOT NULL UNIQUE,
+        query_id TEXT NOT NULL REFERENCES queries (query_id), chunk_id TEXT NOT NULL, annotator TEXT NOT NULL,
+        withdrawn INTEGER NOT NULL DEFAULT 0 CHECK (withdrawn IN (0, 1)),
+        grade INTEGER CHECK (grade BETWEEN 0 AND 3 AND typeof(grade) = 'integer'),
+        stale INTEGER NOT NULL CHECK (stale IN (0, 1)), reason TEXT NOT NULL, evidence TEXT NOT NULL,
+        sha256 TEXT NOT NULL, judged_at TEXT NOT NULL, seconds REAL, origin TEXT NOT NULL,
+        CHECK (stale = 0 OR grade = 0))""",
+    "CREATE INDEX judgments_by_person ON judgments (annotator, judgment_id)",
+    """CREATE TABLE current_judgments (
+        query_id TEXT NOT NULL, chunk_id TEXT NOT NULL, annotator TEXT NOT NULL,
+        judgment_id INTEGER NOT NULL REFERENCES judgments,
+        PRIMARY KEY (query_id, chunk_id, annotator)) WITHOUT ROWID""",
+    "CREATE INDEX current_by_chunk ON current_judgments (chunk_id)",
+    """CREATE TRIGGER judgments_current AFTER INSERT ON judgments WHEN NEW.withdrawn = 0 BEGIN
+        INSERT INTO current_judgments VALUES (NEW.query_id, NEW.chunk_id, NEW.annotator, NEW.judgment_id)
+        ON CONFLICT DO UPDATE SET judgment_id = excluded.judgment_id; END""",
+    """CREATE TRIGGER judgments_withdrawn AFTER INSERT ON judgments WHEN NEW.withdrawn = 1 BEGIN
+        DELETE FROM current_judgments WHERE query_id = NEW.query_id AND chunk_id = NEW.chunk_id
+        AND annotator = NEW.annotator; END""",
+    """CREATE TABLE adjudications (
+        adjudication_id INTEGER PRIMARY KEY, operation_id TEXT NOT NULL UNIQUE,
+        query_id TEXT NOT NULL REFERENCES queries (query_id), chunk_id TEXT NOT NULL, reviewer TEXT NOT NULL,
+        grade INTEGER NOT NULL CHECK (grade BETWEEN 0 AND 3), stale INTEGER NOT NULL CHECK (stale IN (0, 1)),
+        reason TEXT NOT NULL, evidence TEXT NOT NULL, sha256 TEXT NOT NULL, decided_at TEXT NOT NULL,
+        CHECK (stale = 0 OR grade = 0))""",
+    "CREATE INDEX adjudications_by_pair ON adjudications (query_id, chunk_id, adjudication_id)",
+    # Reasons and evidence still being written: kept at once, never part of the record.
+    """CREATE TABLE drafts (
+        query_id TEXT NOT NULL, chunk_id TEXT NOT NULL, annotator TEXT NOT NULL, reason TEXT NOT NULL,
+        evidence TEXT NOT NULL, written_at TEXT NOT NULL, PRIMARY KEY (query_id, chunk_id, annotator)) WITHOUT ROWID""",
+    """CREATE TABLE people (
+        name TEXT PRIMARY KEY, role TEXT NOT NULL CHECK (role IN ('annotator', 'reviewer', 'admin', 'reader')),
+        active INTEGER NOT NULL DEFAULT 1, added_at TEXT NOT NULL)""",
+    """CREATE TABLE runs (
+        run_id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, digest TEXT NOT NULL, meta TEXT NOT NULL,
+        added_at TEXT NOT NULL, added_by TEXT NOT NULL)""",
+    """CREATE TABLE run_queries (
+        run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, query_id TEXT NOT NULL, result TEXT NOT NULL,
+        PRIMARY KEY (run_id, query_id)) WITHOUT ROWID""",
+    """CREATE TABLE versions (
+        version INTEGER PRIMARY KEY, name TEXT NOT NULL, parent INTEGER, note TEXT NOT NULL, created_at TEXT NOT NULL,
+        created_by TEXT NOT NULL, digest TEXT NOT NULL, manifest TEXT NOT NULL)""",
+    """CREATE TABLE version_files (
+        version INTEGER NOT NULL REFERENCES versions DEFERRABLE INITIALLY DEFERRED, name TEXT NOT NULL,
+        content BLOB NOT NULL, PRIMARY KEY (version, name)) WITHOUT ROWID""",
+    # A version is sealed by its row, written last: nothing can be slipped in afterwards.
+    """CREATE TRIGGER version_files_sealed BEFORE INSERT ON version_files
+        WHEN EXISTS (SELECT 1 FROM versions WHERE version = NEW.version)
+        BEGIN SELECT RAISE(ABORT, 'versions are frozen'); END""",
+    "CREATE TABLE tags (tag TEXT PRIMARY KEY, version INTEGER NOT NULL REFERENCES versions)",
+    "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    """CREATE TABLE events (
+        event_id INTEGER PRIMARY KEY, at TEXT NOT NULL, who TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL,
+        old TEXT, new TEXT)""",
+    "CREATE INDEX events_by_subject ON events (subject)",
+)
+
+_APPEND_ONLY = ("judgments", "adjudications", "versions", "version_files", "events", "judged_texts", "judged_chunks")
+
+# INSERT OR REPLACE removes a row without firing its DELETE trigger, so a taken key is refused before that.
+_NEVER_REPLACED = {
+    "judgments": "judgment_id = NEW.judgment_id OR operation_id = NEW.operation_id",
+    "adjudications": "adjudication_id = NEW.adjudication_id OR operation_id = NEW.operation_id",
+    "versions": "version = NEW.version",
+    "events": "event_id = NEW.event_id",
+}
+
+
+def migrate(workspace: Workspace) -> None:
+    """Bring the database to VERSION; safe when two processes start at once."""
+    from sqlite_utils import Database
+
+    with workspace.lock("migration"):
+        with closing(workspace.connect()) as connection:
+            found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            if 0 < found < VERSION:
+                _back_up(workspace, connection, f"before-schema-{found + 1}")
+        with closing(sqlite3.connect(workspace.database, timeout=30)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            _migrations().apply(Database(connection))
+
+
+def _migrations():  # type: ignore[no-untyped-def]  # sqlite-utils is imported here only: it costs over half a second
+    from sqlite_utils import Migrations
+
+    migrations = Migrations("annotator")
+
+    @migrations()
+    def m0001_start(db: Database) -> None:
+        for statement in _START:
+            db.execute(statement)
+        for table in _APPEND_ONLY:
+            for verb in ("UPDATE", "DELETE"):
+                db.execute(
+                    f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
+                    f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
+                )
+        for table, taken in _NEVER_REPLACED.items():
+            db.execute(
+                f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} "
+                f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {taken}) "
+                f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
+            )
+        db.execute("PRAGMA user_version = 1")
+
+    return migrations
+
+
+def _back_up(workspace: Workspace, connection: sqlite3.Connection, label: str) -> None:
+    workspace.backups.mkdir(exist_ok=True)
+    stamp = now().replace(":", "").replace(".", "")
+    with closing(sqlite3.connect(workspace.backups / f"{stamp}-{label}.db")) as target:
+        connection.backup(target)

@@ -1,0 +1,1 @@
+"""Live chunk tables, read only: one small module per kind behind one protocol."""

@@ -1,0 +1,1 @@
+"""Everything that touches Streamlit inside the package."""
