@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from annotator.store.database import Workspace, now
 
@@ -50,6 +50,7 @@ _START = (
         grade INTEGER CHECK (grade BETWEEN 0 AND 3 AND typeof(grade) = 'integer'),
         stale INTEGER NOT NULL CHECK (stale IN (0, 1)), reason TEXT NOT NULL, evidence TEXT NOT NULL,
         sha256 TEXT NOT NULL, judged_at TEXT NOT NULL, seconds REAL, origin TEXT NOT NULL,
+        replaces INTEGER REFERENCES judgments, undoes INTEGER UNIQUE REFERENCES judgments,
         CHECK (stale = 0 OR grade = 0))""",
     "CREATE INDEX judgments_by_person ON judgments (annotator, judgment_id)",
     """CREATE TABLE current_judgments (
@@ -126,8 +127,8 @@ def migrate(workspace: Workspace) -> None:
             _migrations().apply(Database(connection))
 
 
-def _migrations():  # type: ignore[no-untyped-def]  # sqlite-utils is imported here only: it costs over half a second
-    from sqlite_utils import Migrations
+def _migrations() -> Any:
+    from sqlite_utils import Migrations  # imported here only: it costs over half a second
 
     migrations = Migrations("annotator")
 

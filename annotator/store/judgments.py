@@ -1,0 +1,330 @@
+"""Judgments: an append-only record with a current view, one row per query, chunk and annotator.
+
+Saving is idempotent by operation id. Undo appends too: it restores what stood before. The text that was judged is
+kept under its hash, whatever later happens to the chunk.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from annotator.errors import Conflict, NotFound
+from annotator.model import Adjudication, Chunk, Evidence, Judgment
+from annotator.store.database import now
+
+__all__ = [
+    "Undoable",
+    "adjudications",
+    "append",
+    "append_adjudication",
+    "current",
+    "draft",
+    "drafts",
+    "evidence_json",
+    "history",
+    "judged_chunks",
+    "keep_text",
+    "pair_counts",
+    "put_draft",
+    "undo",
+    "undoable",
+]
+
+_COLUMNS = (
+    "j.query_id, j.chunk_id, j.annotator, j.grade, j.stale, j.reason, j.evidence, j.sha256, j.judged_at,"
+    " j.operation_id, j.seconds, j.origin"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Undoable:
+    """A judgment that can still be taken back, and the one it replaced (None: nothing stood before)."""
+
+    operation_id: str
+    chunk_id: str
+    before: Judgment | None
+
+
+def append(connection: sqlite3.Connection, new: Judgment) -> bool:
+    """Record a judgment and make it the current one; False when its operation was recorded before.
+
+    Raises Conflict when the text that was read is neither the chunk's present text nor kept from an earlier
+    judgment: then nobody could ever see again what was judged.
+    """
+    if _known(connection, "judgments", new.operation_id):
+        return False
+    keep_text(connection, new.chunk_id, new.sha256)
+    replaced = _current_id(connection, new.query_id, new.chunk_id, new.annotator)
+    _insert(connection, new, withdrawn=False, replaces=replaced, undoes=None)
+    connection.execute(
+        "DELETE FROM drafts WHERE query_id = ? AND chunk_id = ? AND annotator = ?",
+        (new.query_id, new.chunk_id, new.annotator),
+    )
+    return True
+
+
+def undo(connection: sqlite3.Connection, annotator: str, target: str, operation_id: str) -> bool:
+    """Restore what stood before the judgment with operation id `target`; False when done before.
+
+    Raises Conflict when something newer stands on the same pair.
+    """
+    if _known(connection, "judgments", operation_id):
+        return False
+    row = connection.execute(
+        f"SELECT j.judgment_id, j.replaces, {_COLUMNS} FROM judgments j WHERE operation_id = ? AND annotator = ?",
+        (target, annotator),
+    ).fetchone()
+    if row is None:
+        raise NotFound("There is nothing to undo: that label was not found.")
+    current_id = _current_id(connection, row["query_id"], row["chunk_id"], annotator)
+    if _stands_for(connection, current_id) != row["judgment_id"]:
+        raise Conflict("That label was changed since, so it cannot be undone.", hint="Grade the chunk again instead.")
+    before = _row(connection, row["replaces"])
+    taken = _judgment(before if before is not None else row, operation_id=operation_id, judged_at=now(), origin="undo")
+    _insert(connection, taken, withdrawn=before is None, replaces=current_id, undoes=row["judgment_id"])
+    return True
+
+
+def undoable(connection: sqlite3.Connection, query_id: str, annotator: str, limit: int = 50) -> list[Undoable]:
+    """Return the person's judgments on the query that can be undone one after the other, newest first."""
+    rows = connection.execute(
+        "SELECT j.operation_id, j.chunk_id, j.replaces FROM judgments j"
+        " WHERE j.annotator = ? AND j.query_id = ? AND j.undoes IS NULL AND j.origin = 'annotate'"
+        " AND NOT EXISTS (SELECT 1 FROM judgments u WHERE u.undoes = j.judgment_id)"
+        " ORDER BY j.judgment_id DESC LIMIT ?",
+        (annotator, query_id, limit),
+    ).fetchall()
+    befores = [(row, _row(connection, row["replaces"])) for row in rows]
+    return [
+        Undoable(row["operation_id"], row["chunk_id"], None if before is None else _judgment(before))
+        for row, before in befores
+    ]
+
+
+def current(connection: sqlite3.Connection, *, query_id: str = "", annotator: str = "") -> Iterator[Judgment]:
+    """Yield the judgments in force, by query, chunk and annotator; of one query or one person where given."""
+    where, values = _where({"c.query_id": query_id, "c.annotator": annotator})
+    yield from (
+        _judgment(row)
+        for row in connection.execute(
+            f"SELECT {_COLUMNS} FROM current_judgments c JOIN judgments j USING (judgment_id) {where}"
+            " ORDER BY c.query_id, c.chunk_id, c.annotator",
+            values,
+        )
+    )
+
+
+def pair_counts(connection: sqlite3.Connection, annotator: str = "") -> dict[str, tuple[int, int]]:
+    """Return query id → (judged pairs, pairs with a grade of 1-3), of one person or of all."""
+    where, values = _where({"c.annotator": annotator})
+    rows = connection.execute(
+        "SELECT c.query_id, COUNT(DISTINCT c.chunk_id), COUNT(DISTINCT CASE WHEN j.grade > 0 THEN c.chunk_id END)"
+        f" FROM current_judgments c JOIN judgments j USING (judgment_id) {where} GROUP BY c.query_id",
+        values,
+    )
+    return {row[0]: (row[1], row[2]) for row in rows}
+
+
+def history(connection: sqlite3.Connection, query_id: str, chunk_id: str, annotator: str = "") -> list[Judgment]:
+    """Return everything ever recorded for the pair, oldest first, undone ones included."""
+    where, values = _where({"j.query_id": query_id, "j.chunk_id": chunk_id, "j.annotator": annotator})
+    sql = f"SELECT {_COLUMNS} FROM judgments j {where} ORDER BY j.judgment_id"
+    return [_judgment(row) for row in connection.execute(sql, values)]
+
+
+def append_adjudication(connection: sqlite3.Connection, new: Adjudication) -> bool:
+    """Record a reviewer's decision; False when its operation was recorded before."""
+    if _known(connection, "adjudications", new.operation_id):
+        return False
+    keep_text(connection, new.chunk_id, new.sha256)
+    connection.execute(
+        "INSERT INTO adjudications (operation_id, query_id, chunk_id, reviewer, grade, stale, reason, evidence, sha256,"
+        " decided_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            new.operation_id,
+            new.query_id,
+            new.chunk_id,
+            new.reviewer,
+            new.grade,
+            int(new.stale),
+            new.reason,
+            evidence_json(new.evidence),
+            new.sha256,
+            new.decided_at or now(),
+        ),
+    )
+    return True
+
+
+def adjudications(connection: sqlite3.Connection, query_id: str = "") -> Iterator[Adjudication]:
+    """Yield every decision, oldest first; the last one of a pair is in force."""
+    where, values = _where({"query_id": query_id})
+    for row in connection.execute(f"SELECT * FROM adjudications {where} ORDER BY adjudication_id", values):
+        yield Adjudication(
+            query_id=row["query_id"],
+            chunk_id=row["chunk_id"],
+            reviewer=row["reviewer"],
+            grade=row["grade"],
+            stale=bool(row["stale"]),
+            reason=row["reason"],
+            evidence=_evidence(row["evidence"]),
+            sha256=row["sha256"],
+            decided_at=row["decided_at"],
+            operation_id=row["operation_id"],
+        )
+
+
+def keep_text(connection: sqlite3.Connection, chunk_id: str, sha256: str) -> None:
+    """Keep the chunk as it was read, under the hash of its text. Raises Conflict when that text is gone."""
+    known = connection.execute("SELECT 1 FROM judged_chunks WHERE chunk_id = ? AND sha256 = ?", (chunk_id, sha256))
+    if known.fetchone():
+        return
+    live = connection.execute("SELECT * FROM chunks WHERE chunk_id = ? AND sha256 = ?", (chunk_id, sha256)).fetchone()
+    if live is None:
+        raise Conflict(
+            f"The chunk {chunk_id!r} was changed or removed after you opened it, so the label was not saved.",
+            hint="Read its present text, then grade it again.",
+        )
+    connection.execute("INSERT OR IGNORE INTO judged_texts VALUES (?, ?)", (sha256, live["text"]))
+    connection.execute(
+        "INSERT OR IGNORE INTO judged_chunks VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (chunk_id, sha256, live["doc_id"], live["title"], live["position"], live["metadata"], now()),
+    )
+
+
+def judged_chunks(connection: sqlite3.Connection, keys: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Chunk]]:
+    """Yield (sha256, chunk as judged) for each known (chunk_id, sha256)."""
+    for chunk_id, sha256 in keys:
+        row = connection.execute(
+            "SELECT * FROM judged_chunks JOIN judged_texts USING (sha256) WHERE chunk_id = ? AND sha256 = ?",
+            (chunk_id, sha256),
+        ).fetchone()
+        if row is not None:
+            metadata = json.loads(row["metadata"])
+            yield sha256, Chunk(chunk_id, row["text"], row["doc_id"], row["title"], row["position"], metadata)
+
+
+def put_draft(
+    connection: sqlite3.Connection, query_id: str, chunk_id: str, annotator: str, reason: str, evidence: str
+) -> None:
+    """Keep an unfinished reason and its evidence (JSON); an empty one is dropped."""
+    if not reason and evidence in ("", "[]"):
+        connection.execute(
+            "DELETE FROM drafts WHERE query_id = ? AND chunk_id = ? AND annotator = ?", (query_id, chunk_id, annotator)
+        )
+        return
+    connection.execute(
+        "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET reason = excluded.reason,"
+        " evidence = excluded.evidence, written_at = excluded.written_at",
+        (query_id, chunk_id, annotator, reason, evidence or "[]", now()),
+    )
+
+
+def drafts(connection: sqlite3.Connection, query_id: str, annotator: str) -> dict[str, tuple[str, str]]:
+    """Return chunk id → (reason, evidence JSON) of the person's unfinished reasons for the query."""
+    rows = connection.execute(
+        "SELECT chunk_id, reason, evidence FROM drafts WHERE query_id = ? AND annotator = ?", (query_id, annotator)
+    )
+    return {row[0]: (row[1], row[2]) for row in rows}
+
+
+def draft(connection: sqlite3.Connection, query_id: str, chunk_id: str, annotator: str) -> tuple[str, str] | None:
+    """Return the unfinished reason and evidence JSON for one chunk, or None."""
+    return drafts(connection, query_id, annotator).get(chunk_id)
+
+
+def evidence_json(evidence: Sequence[Evidence]) -> str:
+    """Write evidence as the JSON kept in the database."""
+    spans = [{"quote": one.quote, "start": one.start, "end": one.end} for one in evidence]
+    return json.dumps(spans, ensure_ascii=False)
+
+
+def _evidence(text: str) -> tuple[Evidence, ...]:
+    return tuple(Evidence(one["quote"], one["start"], one["end"]) for one in json.loads(text))
+
+
+def _known(connection: sqlite3.Connection, table: str, operation_id: str) -> bool:
+    found = connection.execute(f"SELECT 1 FROM {table} WHERE operation_id = ?", (operation_id,))
+    return found.fetchone() is not None
+
+
+def _current_id(connection: sqlite3.Connection, query_id: str, chunk_id: str, annotator: str) -> int | None:
+    row = connection.execute(
+        "SELECT judgment_id FROM current_judgments WHERE query_id = ? AND chunk_id = ? AND annotator = ?",
+        (query_id, chunk_id, annotator),
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _stands_for(connection: sqlite3.Connection, judgment_id: int | None) -> int | None:
+    """Follow undo rows to the judgment they restored."""
+    while judgment_id is not None:
+        row = connection.execute("SELECT undoes FROM judgments WHERE judgment_id = ?", (judgment_id,)).fetchone()
+        if row["undoes"] is None:
+            return judgment_id
+        undone = connection.execute("SELECT replaces FROM judgments WHERE judgment_id = ?", (row["undoes"],)).fetchone()
+        judgment_id = undone["replaces"]
+    return None
+
+
+def _row(connection: sqlite3.Connection, judgment_id: int | None) -> sqlite3.Row | None:
+    if judgment_id is None:
+        return None
+    row: sqlite3.Row | None = connection.execute(
+        f"SELECT {_COLUMNS} FROM judgments j WHERE judgment_id = ?", (judgment_id,)
+    ).fetchone()
+    return row
+
+
+def _insert(
+    connection: sqlite3.Connection, new: Judgment, *, withdrawn: bool, replaces: int | None, undoes: int | None
+) -> None:
+    connection.execute(
+        "INSERT INTO judgments (operation_id, query_id, chunk_id, annotator, withdrawn, grade, stale, reason, evidence,"
+        " sha256, judged_at, seconds, origin, replaces, undoes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            new.operation_id,
+            new.query_id,
+            new.chunk_id,
+            new.annotator,
+            int(withdrawn),
+            new.grade,
+            int(new.stale),
+            new.reason,
+            evidence_json(new.evidence),
+            new.sha256,
+            new.judged_at or now(),
+            new.seconds,
+            new.origin,
+            replaces,
+            undoes,
+        ),
+    )
+
+
+def _judgment(row: sqlite3.Row, **changed: str) -> Judgment:
+    values = {
+        "operation_id": row["operation_id"],
+        "judged_at": row["judged_at"],
+        "origin": row["origin"],
+    } | changed
+    return Judgment(
+        query_id=row["query_id"],
+        chunk_id=row["chunk_id"],
+        annotator=row["annotator"],
+        grade=row["grade"],
+        stale=bool(row["stale"]),
+        reason=row["reason"],
+        evidence=_evidence(row["evidence"]),
+        sha256=row["sha256"],
+        seconds=row["seconds"],
+        **values,
+    )
+
+
+def _where(wanted: dict[str, str]) -> tuple[str, tuple[str, ...]]:
+    given = {column: value for column, value in wanted.items() if value}
+    return ("WHERE " + " AND ".join(f"{column} = ?" for column in given) if given else ""), tuple(given.values())
