@@ -19,7 +19,6 @@ __all__ = [
     "Evidence",
     "GoldLabel",
     "GoldQuery",
-    "Hit",
     "Judgment",
     "Person",
     "Query",
@@ -179,19 +178,13 @@ class GoldQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """One retrieved chunk; `score` is None when the run gave an order only."""
-
-    chunk_id: str
-    score: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class RunQuery:
-    """What a retriever did for one query. `hits` are best first; the rest is the trace, where known."""
+    """What a retriever did for one query: its chunks best first, and the trace, where known."""
 
     query_id: str
-    hits: tuple[Hit, ...] = ()
+    chunk_ids: tuple[str, ...] = ()
+    scores: tuple[float, ...] | None = None
+    """As long as `chunk_ids`; None when the run gave an order only."""
     candidates: tuple[str, ...] = ()
     filtered_out: tuple[tuple[str, str], ...] = ()
     """(chunk_id, name of the filter or "")."""
