@@ -1,0 +1,188 @@
+"""The command line: the group of commands, each loaded when it is called, and what becomes of their errors.
+
+Owns the workspace option, who is acting, exit codes and the shape of JSON output. Each command is a module beside
+this one that exports `command`; it parses and prints, and leaves the doing to a service.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Concatenate, Final, ParamSpec, TypeVar
+
+import click
+
+from annotator.errors import AnnotatorError
+from annotator.services.workspace import Workspace, default_home
+
+__all__ = ["COMMANDS", "acting", "annotator", "echo_json", "main", "pass_workspace"]
+
+COMMANDS: Final = {
+    "init": "annotator.cli.init",
+    "connect": "annotator.cli.connect",
+    "sync": "annotator.cli.sync",
+    "search": "annotator.cli.search",
+    "baseline": "annotator.cli.baseline",
+    "import": "annotator.cli.imports",
+    "status": "annotator.cli.status",
+    "agreement": "annotator.cli.agreement",
+    "release": "annotator.cli.release",
+    "export": "annotator.cli.export",
+    "verify": "annotator.cli.verify",
+    "diff": "annotator.cli.diff",
+    "drift": "annotator.cli.drift",
+    "carry": "annotator.cli.carry",
+    "evaluate": "annotator.cli.evaluate",
+    "backup": "annotator.cli.backup",
+    "restore": "annotator.cli.restore",
+    "check": "annotator.cli.check",
+    "serve": "annotator.cli.serve",
+}
+"""Command to its module, in the order people need them."""
+
+FINE: Final = 0
+COULD_NOT_ANSWER: Final = 2
+CRASHED: Final = 3
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
+
+_ACTING = "annotator.acting"
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _LazyGroup(click.Group):
+    """Imports a command's module when the command is asked for, so that each starts with no more than it needs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click decides the signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        try:
+            command: click.Command = importlib.import_module(module).command
+        except ModuleNotFoundError as error:
+            if error.name != module:
+                raise
+            return None
+        return command
+
+
+@click.group(
+    cls=_LazyGroup,
+    epilog="Example: python -m annotator --home /srv/gold status --json",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+@click.option(
+    "--home",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="ANNOTATOR_HOME",
+    show_envvar=True,
+    help="The workspace folder; data/workspace of the project when not given.",
+)
+@click.option(
+    "--who",
+    envvar="ANNOTATOR_WHO",
+    show_envvar=True,
+    help="Your name in the record of changes; the name you are logged in with when not given.",
+)
+@click.pass_context
+def annotator(ctx: click.Context, home: Path | None, who: str | None) -> None:
+    """Build a golden set for retrieval evaluation with domain experts, and score runs against it."""
+    ctx.obj = Workspace(home.expanduser() if home else default_home())
+    ctx.meta[_ACTING] = who
+
+
+def pass_workspace(function: Callable[Concatenate[Workspace, P], R]) -> Callable[P, R]:
+    """Give a command the opened workspace as its first argument; NotFound says how to make one."""
+
+    @functools.wraps(function)
+    def opened(*args: P.args, **kwargs: P.kwargs) -> R:
+        workspace: Workspace = click.get_current_context().obj
+        workspace.open()
+        return function(workspace, *args, **kwargs)
+
+    return opened
+
+
+def acting() -> str:
+    """Return the name under which the present command changes the workspace."""
+    named: str | None = click.get_current_context().meta[_ACTING]
+    if named:
+        return named
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user id without a name, as in some containers
+        return f"user {os.getuid()}"
+
+
+def echo_json(document: object) -> None:
+    """Print one JSON document on stdout, readable and with letters as they are."""
+    import json
+
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0 fine, 1 the answer is no, 2 could not answer, 3 crashed."""
+    _speak_utf8()
+    try:
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read us has gone; point stdout elsewhere so that Python's own last flush fails in silence.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        with annotator.make_context("python -m annotator", list(arguments)) as ctx:
+            annotator.invoke(ctx)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return COULD_NOT_ANSWER
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED
+    except AnnotatorError as error:
+        click.echo(f"Error: {error}", err=True)
+        return COULD_NOT_ANSWER
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the last resort: a crash must not look like an answer
+        return _crashed(error)
+    return FINE
+
+
+def _crashed(error: Exception) -> int:
+    if os.environ.get("ANNOTATOR_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error)
+    click.echo(
+        f"Annotator failed: {type(error).__name__}: {error}\n"
+        "This is a fault of Annotator. Run the command again with ANNOTATOR_DEBUG=1 and report what it prints.",
+        err=True,
+    )
+    return CRASHED
+
+
+def _speak_utf8() -> None:
+    """Write UTF-8 whatever the locale says: ids and questions are in any language."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -1,0 +1,25 @@
+"""`init`: make a workspace."""
+
+from __future__ import annotations
+
+import click
+
+from annotator.cli import acting
+from annotator.services.workspace import Workspace
+
+__all__ = ["command"]
+
+
+@click.command(epilog="Example: python -m annotator init --demo")
+@click.option("--demo", is_flag=True, help="Fill it: a chunk table, questions, judgments of three people, runs.")
+@click.pass_obj
+def command(workspace: Workspace, demo: bool) -> None:
+    """Create a workspace. One that is there already is never touched."""
+    from annotator.services.workspace import init
+
+    init(workspace.home, who=acting(), demo=demo)
+    click.echo(f"Made the workspace {workspace.home}, with {acting()} as its admin.")
+    click.echo(
+        "Next: streamlit run streamlit_app.py" if demo else "Next: python -m annotator connect URL, then sync.",
+        err=True,
+    )
