@@ -1,0 +1,64 @@
+"""The bytes of a file and the text in them: compression and byte-order marks, for every reader of gold and runs."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from os import PathLike
+
+from annotator.errors import InputError, Problem
+
+__all__ = ["decode", "read_bytes", "read_text", "unpack"]
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+def read_bytes(path: str | PathLike[str]) -> bytes:
+    """Read a file whole, unpacked when it is gzip; `-` is standard input. Raises InputError when it cannot be read."""
+    name = str(path)
+    try:
+        if name == "-":
+            data = sys.stdin.buffer.read()
+        else:
+            with open(name, "rb") as file:
+                data = file.read()
+    except OSError as error:
+        raise InputError(f"Cannot read {name}: {error.strerror or error}.") from error
+    return unpack(data, name)
+
+
+def unpack(data: bytes, file: str) -> bytes:
+    """Unpack gzip data, told by its first two bytes; other data comes back as it is."""
+    if not data.startswith(GZIP_MAGIC):
+        return data
+    import gzip
+
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"Cannot unpack {file}: {error}.", hint="The file is cut short or damaged.") from error
+
+
+def decode(data: bytes, file: str) -> str:
+    """Decode UTF-8 with or without byte-order mark, or UTF-16 by its mark; anything else is an InputError."""
+    encoding = "utf-8"
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    elif data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        problem = Problem(
+            f"byte {error.start} is not {encoding.upper()}",
+            file=file,
+            line=data.count(b"\n", 0, error.start) + 1 if encoding == "utf-8" else None,
+            value=data[error.start : error.end].hex(),
+            mend="Save the file as UTF-8.",
+        )
+        raise InputError(f"{file} is not text in UTF-8.", problems=[problem]) from None
+
+
+def read_text(path: str | PathLike[str]) -> str:
+    """Read a file as text. Raises InputError when it cannot be read or is not UTF-8 or marked UTF-16."""
+    return decode(read_bytes(path), str(path))

@@ -1,0 +1,49 @@
+"""Runs as evaluation takes them: read from a file of any accepted form, or made of rankings already in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from os import PathLike
+
+from annotator import model
+from annotator.gold.textfile import decode, read_bytes
+from annotator.metrics.runfiles import read_rankings, read_run
+
+__all__ = ["Run"]
+
+
+class Run(model.Run):
+    """A ranked chunk list per query, with the ways to get one."""
+
+    __slots__ = ()
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], name: str = "") -> Run:
+        """Read a run: TREC, JSON, JSONL trace or a table with header, also gzipped; told by content.
+
+        Without a name it is called as its header says, or as its file. Raises InputError listing every fault.
+        """
+        place = os.fspath(path)
+        data = read_bytes(place)
+        content = read_run(decode(data, place), place)
+        called = name or str(content.meta.get("name") or _stem(place))
+        return cls(called, content.queries, content.meta, sha256(data).hexdigest(), tuple(content.warnings))
+
+    @classmethod
+    def of(cls, rankings: Mapping[str, object], name: str = "run") -> Run:
+        """Make a run of `{query_id: {chunk_id: score}}` or `{query_id: [chunk_id, …]}`, best first.
+
+        Pairs `(chunk_id, score)` in the list do as well. Raises InputError listing every fault.
+        """
+        content = read_rankings(rankings, name)
+        shown = repr([(q.query_id, q.chunk_ids, q.scores) for _, q in sorted(content.queries.items())])
+        return cls(name, content.queries, {}, sha256(shown.encode()).hexdigest(), tuple(content.warnings))
+
+
+def _stem(place: str) -> str:
+    name = os.path.basename(place)
+    for ending in (".gz", ".jsonl", ".json", ".trec", ".run", ".tsv", ".csv", ".txt"):
+        name = name.removesuffix(ending)
+    return "standard input" if name == "-" else name
