@@ -117,9 +117,9 @@ def current(connection: sqlite3.Connection, *, query_id: str = "", annotator: st
     )
 
 
-def pair_counts(connection: sqlite3.Connection, annotator: str = "") -> dict[str, tuple[int, int]]:
-    """Return query id → (judged pairs, pairs with a grade of 1-3), of one person or of all."""
-    where, values = _where({"c.annotator": annotator})
+def pair_counts(connection: sqlite3.Connection, annotator: str = "", query_id: str = "") -> dict[str, tuple[int, int]]:
+    """Return query id → (judged pairs, pairs with a grade of 1-3), of one person or of all, of one query or of all."""
+    where, values = _where({"c.query_id": query_id, "c.annotator": annotator})
     rows = connection.execute(
         "SELECT c.query_id, COUNT(DISTINCT c.chunk_id), COUNT(DISTINCT CASE WHEN j.grade > 0 THEN c.chunk_id END)"
         f" FROM current_judgments c JOIN judgments j USING (judgment_id) {where} GROUP BY c.query_id",

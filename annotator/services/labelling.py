@@ -1,0 +1,264 @@
+"""The grading loop's server side: a person's desk for one question, its candidates, and storing what was graded.
+
+Operations come in batches from the screen and may come twice; each is stored once. A grade is acknowledged only
+after its transaction has committed.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import msgspec
+
+from annotator.errors import AnnotatorError, InputError
+from annotator.model import Chunk, Evidence, Judgment, Query
+from annotator.services import evidence
+from annotator.store import corpus, documents, judgments, people, queries, runs
+from annotator.store.database import Workspace, now
+
+__all__ = [
+    "Candidate",
+    "Desk",
+    "Operation",
+    "Outcome",
+    "apply",
+    "around",
+    "candidates",
+    "decode_operations",
+    "desk",
+    "judged_ids",
+    "neighbour_ids",
+    "pool_ids",
+    "undoable",
+]
+
+POOL_DEPTH = 20
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing a person did on the screen. `id` is unique for ever; `who` is the person it was done by.
+
+    `judge` stores a grade (None: cannot judge, needs a reason); `undo` takes back the operation named by `target`;
+    `draft` keeps an unfinished reason.
+    """
+
+    id: str
+    kind: Literal["judge", "undo", "draft"]
+    who: str
+    query_id: str
+    chunk_id: str
+    sha256: str = ""
+    grade: int | None = None
+    stale: bool = False
+    reason: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    seconds: float | None = None
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a batch: acknowledged operation ids, refused ones with the reason, and when (UTC)."""
+
+    acknowledged: tuple[str, ...]
+    refused: tuple[tuple[str, str], ...]
+    saved_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One question as a person works on it. `position` counts from 1 among the `total` questions of the queue."""
+
+    query: Query
+    judged: int
+    relevant: int
+    position: int
+    total: int
+    previous: str
+    following: str
+    next_open: str
+    """The next question that is still open, "" when none is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk to grade: where it stands in its document (from 1, of `siblings`), and this person's own label."""
+
+    chunk: Chunk
+    place: int
+    siblings: int
+    mine: Judgment | None
+    draft: tuple[str, tuple[Evidence, ...]] | None
+
+
+def desk(workspace: Workspace, who: str, query_id: str = "") -> Desk | None:
+    """Return the person's desk for a question, by default the first open one; None when there is no question.
+
+    Raises NotFound when the id is unknown.
+    """
+    with workspace.read() as connection:
+        queue = queries.all_queries(connection, states=("open", "complete"))
+        if query_id:
+            chosen = queries.query(connection, query_id)
+        elif queue:
+            chosen = next((one for one in queue if one.state == "open"), queue[0])
+        else:
+            return None
+        judged, relevant = judgments.pair_counts(connection, who, chosen.query_id).get(chosen.query_id, (0, 0))
+    ids = [one.query_id for one in queue]
+    if chosen.query_id not in ids:
+        return Desk(chosen, judged, relevant, 0, len(ids), "", ids[0] if ids else "", _next_open(queue, -1))
+    at = ids.index(chosen.query_id)
+    previous = ids[at - 1] if at else ""
+    following = ids[at + 1] if at + 1 < len(ids) else ""
+    return Desk(chosen, judged, relevant, at + 1, len(ids), previous, following, _next_open(queue, at))
+
+
+def pool_ids(workspace: Workspace, who: str, query_id: str) -> list[str]:
+    """Return the pool of the question: the tops of all imported runs, in an order that is this person's own.
+
+    The order is random but the same at every visit, so that neither rank nor retriever shows through it.
+    """
+    with workspace.read() as connection:
+        found: dict[str, None] = {}
+        for info in runs.all_runs(connection):
+            result = runs.run_query(connection, info.name, query_id)
+            if result is not None:
+                found.update(dict.fromkeys(result.chunk_ids[:POOL_DEPTH]))
+        live = corpus.chunks(connection, found)
+    ids = sorted(live)
+    random.Random(f"{who}\n{query_id}").shuffle(ids)
+    return ids
+
+
+def neighbour_ids(workspace: Workspace, who: str, query_id: str) -> list[str]:
+    """Return the chunks around those this person found relevant, nearest first within each document."""
+    with workspace.read() as connection:
+        mine = [one for one in judgments.current(connection, query_id=query_id, annotator=who) if one.grade]
+        relevant = corpus.chunks(connection, (one.chunk_id for one in mine))
+        near: dict[str, None] = {}
+        for doc_id in dict.fromkeys(one.doc_id for one in relevant.values() if one.doc_id):
+            ids = documents.document_ids(connection, doc_id)
+            spots = [at for at, chunk_id in enumerate(ids) if chunk_id in relevant]
+            by_distance = sorted(range(len(ids)), key=partial(_distance, spots))
+            near.update({ids[at]: None for at in by_distance if ids[at] not in relevant})
+    return list(near)
+
+
+def judged_ids(workspace: Workspace, who: str, query_id: str) -> list[str]:
+    """Return the chunks this person judged for the question, best grade first."""
+    with workspace.read() as connection:
+        mine = list(judgments.current(connection, query_id=query_id, annotator=who))
+    return [
+        one.chunk_id for one in sorted(mine, key=lambda one: (-(-1 if one.grade is None else one.grade), one.chunk_id))
+    ]
+
+
+def candidates(workspace: Workspace, who: str, query_id: str, ids: Sequence[str]) -> list[Candidate]:
+    """Return the chunks with these ids in this order, each with the person's own label; vanished ids are left out."""
+    with workspace.read() as connection:
+        live = corpus.chunks(connection, ids)
+        mine = {one.chunk_id: one for one in judgments.current(connection, query_id=query_id, annotator=who)}
+        drafts = judgments.drafts(connection, query_id, who)
+        places = documents.places(connection, live.values())
+    return [
+        Candidate(live[one], *places.get(one, (0, 0)), mine.get(one), _draft(drafts.get(one)))
+        for one in ids
+        if one in live
+    ]
+
+
+def apply(workspace: Workspace, who: str, operations: Iterable[Operation]) -> Outcome:
+    """Store a batch of operations in order, each once; those of other people are left alone, not acknowledged.
+
+    A refused operation does not hold up the others. Everything acknowledged is committed when this returns.
+    """
+    done: list[str] = []
+    refused: list[tuple[str, str]] = []
+    with workspace.write() as connection:
+        person = people.find(connection, who)
+        if person is None or not person.active or person.role == "reader":
+            raise InputError(f"{who!r} may not grade in this workspace.", hint="Pick a name first.")
+        for operation in operations:
+            if operation.who != who:
+                continue
+            connection.execute("SAVEPOINT one")
+            try:
+                _apply(connection, operation)
+            except (AnnotatorError, sqlite3.IntegrityError) as error:
+                connection.execute("ROLLBACK TO one")
+                message = str(error) if isinstance(error, AnnotatorError) else "The label does not fit the record."
+                refused.append((operation.id, message))
+            else:
+                done.append(operation.id)
+            connection.execute("RELEASE one")
+    return Outcome(tuple(done), tuple(refused), now())
+
+
+def undoable(workspace: Workspace, who: str, query_id: str) -> list[judgments.Undoable]:
+    """Return what the person can take back on the question, newest first."""
+    with workspace.read() as connection:
+        return judgments.undoable(connection, query_id, who)
+
+
+def around(workspace: Workspace, chunk_id: str) -> tuple[Chunk | None, Chunk | None]:
+    """Return the chunk before and the chunk after in the document. Raises NotFound."""
+    with workspace.read() as connection:
+        ids = documents.adjacent_ids(connection, corpus.chunk(connection, chunk_id))
+        found = corpus.chunks(connection, [one for one in ids if one])
+    before, after = ids
+    return found.get(before), found.get(after)
+
+
+def _apply(connection: sqlite3.Connection, operation: Operation) -> None:
+    if operation.kind == "undo":
+        judgments.undo(connection, operation.who, operation.target, operation.id)
+        return
+    spans = evidence.located(connection, operation.chunk_id, operation.sha256, operation.evidence)
+    if operation.kind == "draft":
+        text = judgments.evidence_json(spans)
+        judgments.put_draft(connection, operation.query_id, operation.chunk_id, operation.who, operation.reason, text)
+        return
+    if operation.grade is None and not operation.reason.strip():
+        raise InputError("Say in a few words why the chunk cannot be judged.")
+    judgments.append(
+        connection,
+        Judgment(
+            query_id=queries.query(connection, operation.query_id).query_id,
+            chunk_id=operation.chunk_id,
+            annotator=operation.who,
+            grade=operation.grade,
+            stale=operation.stale,
+            reason=operation.reason.strip(),
+            evidence=spans,
+            sha256=operation.sha256,
+            operation_id=operation.id,
+            seconds=operation.seconds,
+        ),
+    )
+
+
+def decode_operations(raw: object) -> tuple[Operation, ...]:
+    """Check what the screen sent. Raises InputError naming the field that is wrong."""
+    try:
+        return msgspec.convert(raw, tuple[Operation, ...], strict=False)
+    except msgspec.ValidationError as error:
+        raise InputError(f"The screen sent an operation that cannot be read: {error}.") from error
+
+
+def _distance(spots: Sequence[int], at: int) -> tuple[int, int]:
+    return min(abs(at - spot) for spot in spots), at
+
+
+def _draft(kept: tuple[str, str] | None) -> tuple[str, tuple[Evidence, ...]] | None:
+    return None if kept is None else (kept[0], msgspec.json.decode(kept[1], type=tuple[Evidence, ...]))
+
+
+def _next_open(queue: Sequence[Query], after: int) -> str:
+    later = [one.query_id for one in (*queue[after + 1 :], *queue[: max(after, 0)]) if one.state == "open"]
+    return later[0] if later else ""

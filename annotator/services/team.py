@@ -1,0 +1,36 @@
+"""The people of a workspace: who there is, and joining under a name."""
+
+from __future__ import annotations
+
+from annotator.errors import InputError
+from annotator.model import Person, id_fault
+from annotator.store import people
+from annotator.store.database import Workspace
+
+__all__ = ["everyone", "find", "join"]
+
+
+def everyone(workspace: Workspace) -> list[Person]:
+    """Return all people by name."""
+    with workspace.read() as connection:
+        return people.everyone(connection)
+
+
+def find(workspace: Workspace, name: str) -> Person | None:
+    """Return the person, or None."""
+    with workspace.read() as connection:
+        return people.find(connection, name)
+
+
+def join(workspace: Workspace, name: str) -> Person:
+    """Return the person with this name, added as an annotator when new; the first one of a workspace is its admin."""
+    name = " ".join(name.split())
+    fault = id_fault(name)
+    if fault or len(name) > 80:
+        raise InputError("That name cannot be used: " + (fault or "it is over 80 characters") + ".")
+    with workspace.write() as connection:
+        role = "annotator" if people.everyone(connection) else "admin"
+        people.add(connection, Person(name, role), name)
+        found = people.find(connection, name)
+    assert found is not None  # just written
+    return found

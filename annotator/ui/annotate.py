@@ -1,0 +1,188 @@
+"""The Annotate page's parts: the question above, and the workbench with search, pool, neighbours and judged lists."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import streamlit as st
+
+from annotator.model import Query
+from annotator.services import labelling, questions, search
+from annotator.services.labelling import Desk
+from annotator.ui import text, workbench
+from annotator.ui.shell import Session
+from annotator.ui.workbench import Listing
+
+__all__ = ["bench", "header"]
+
+PAGE_SIZE = 25
+_TABS = ("Search", "Pool", "Neighbours", "Judged")
+_MODES = {"words": "words", "fuzzy": "typos allowed", "id": "chunk id"}
+_ADVICE = {
+    "Pool": "The pool is empty: no imported run retrieved anything for this question.\n"
+    "Runs are imported on the Metrics page.",
+    "Neighbours": "Nothing here yet: grade a chunk 1, 2 or 3 and the chunks around it in its document appear.",
+    "Judged": "You have not graded a chunk for this question yet.",
+}
+
+
+def header(session: Session, desk: Desk) -> None:
+    """Show the question, where it stands, and what can be done with it as a whole."""
+    query = desk.query
+    left, right = st.columns([0.66, 0.34], vertical_alignment="top", gap="medium")
+    with left:
+        text.question(query.question)
+        shown = list(query.facets.values())
+        text.line([*shown, "unanswerable" if query.unanswerable else "", query.notes])
+    with right:
+        _actions(session, desk)
+
+
+def _actions(session: Session, desk: Desk) -> None:
+    query = desk.query
+    place = f"{desk.position} of {desk.total}" if desk.position else ""
+    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
+        text.line([query.state, f"{desk.judged} judged", f"{desk.relevant} relevant", place])
+    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
+        _step("‹", desk.previous, "Previous question (p)", "previous")
+        _step("›", desk.following, "Next question (n)", "following")
+        _more(session, query)
+        done = query.state == "complete"
+        label = "Reopen" if done else "Done, next question"
+        if st.button(label, type="secondary" if done else "primary", key="done", disabled=query.state == "retired"):
+            questions.set_state(session.workspace, session.who, query, "open" if done else "complete")
+            _go(query.query_id if done else desk.next_open or query.query_id)
+
+
+def _step(label: str, query_id: str, hint: str, key: str) -> None:
+    if st.button(label, disabled=not query_id, help=hint, key=key):
+        _go(query_id)
+
+
+def _more(session: Session, query: Query) -> None:
+    with st.popover("Rubric"):
+        text.marked(questions.rubric(session.workspace))
+    if query.unanswerable:
+        label, hint = "Answerable after all", "Some chunk answers it"
+    else:
+        label, hint = "Unanswerable", "Mark on purpose that no chunk of the table answers this question"
+    if st.button(label, help=hint, key="unanswerable"):
+        questions.set_unanswerable(session.workspace, session.who, query, not query.unanswerable)
+        _go(query.query_id)
+
+
+def _go(query_id: str) -> None:
+    st.session_state["annotate.query"] = query_id
+    st.rerun(scope="app")
+
+
+@st.fragment
+def bench(session: Session, desk: Desk) -> None:
+    """Show the search controls and the workbench. A grade reruns this part only."""
+    query_id = desk.query.query_id
+    wish = st.session_state.pop("annotate.go", None)
+    target = {"next": desk.following, "previous": desk.previous}.get(str(wish), "")
+    if target:
+        _go(target)
+    tabs, box, kind, doc = st.columns([0.36, 0.36, 0.12, 0.16], vertical_alignment="bottom", gap="small")
+    with tabs:
+        tab = st.segmented_control(
+            "Candidates", _TABS, default="Search", key=f"tab:{query_id}", label_visibility="collapsed"
+        )
+    tab = tab or "Search"
+    page_key = f"page:{query_id}:{tab}"
+    with box:
+        typed = st.text_input(
+            workbench.SEARCH_LABEL,
+            key=f"search:{query_id}",
+            placeholder='Search: words, "a phrase", -without, doc:, an id',
+            label_visibility="collapsed",
+            disabled=tab != "Search",
+        )
+    with kind:
+        mode = st.selectbox(
+            "Kind of search",
+            list(_MODES),
+            format_func=_MODES.get,
+            key=f"mode:{query_id}",
+            label_visibility="collapsed",
+            disabled=tab != "Search",
+        )
+    with doc:
+        where = _filters(session, query_id, disabled=tab != "Search")
+    if tab == "Search":
+        listing = _search(session, desk.query, typed, mode, where, page_key)
+    else:
+        listing = _other(session, desk.query, tab, page_key)
+    workbench.mount(session.workspace, session.who, query_id, listing, page_key=page_key, go_key="annotate.go")
+
+
+def _filters(session: Session, query_id: str, *, disabled: bool) -> dict[str, str]:
+    chosen: dict[str, str] = {}
+    with st.popover("Filters", disabled=disabled, width="stretch"):
+        known = search.filters(session.workspace)
+        if not known:
+            st.caption("The chunk table has no metadata with few values to filter by.")
+        for name, values in known.items():
+            value = st.selectbox(name, values, index=None, key=f"filter:{query_id}:{name}", placeholder="any")
+            if value is not None:
+                chosen[name] = value
+    return chosen
+
+
+def _search(session: Session, query: Query, typed: str, mode: str, where: dict[str, str], page_key: str) -> Listing:
+    words = typed.strip() or query.question
+    mode = mode if typed.strip() else "words"
+    token = _token("search", words, mode, *(f"{name}={value}" for name, value in where.items()))
+    page = _page(page_key, token)
+    found = search.search(session.workspace, words, mode=mode, limit=PAGE_SIZE, offset=page * PAGE_SIZE, where=where)
+    pages = min(40, -(-found.total // PAGE_SIZE)) or 1
+    counted = f"{found.total} found" if typed.strip() else f"{found.total} near the question"
+    return Listing(
+        token=f"{token}:{page}",
+        ids=tuple(hit.chunk_id for hit in found.hits),
+        counted=counted,
+        page=page,
+        pages=pages,
+        seconds=found.seconds,
+        advice=found.advice,
+        marks=search.marks(session.workspace, [hit.chunk_id for hit in found.hits], words, mode),
+        snippets={hit.chunk_id: (hit.snippet, hit.spans) for hit in found.hits},
+    )
+
+
+def _other(session: Session, query: Query, tab: str, page_key: str) -> Listing:
+    """List pool, neighbours or judged chunks as they were when the tab was opened: nothing moves under the reader."""
+    kept = st.session_state.get("annotate.list")
+    name = f"{session.who}\n{query.query_id}\n{tab}"
+    if kept is None or kept[0] != name:
+        get = {"Pool": labelling.pool_ids, "Neighbours": labelling.neighbour_ids, "Judged": labelling.judged_ids}[tab]
+        kept = (name, get(session.workspace, session.who, query.query_id))
+        st.session_state["annotate.list"] = kept
+        st.session_state[page_key] = 0
+    ids: Sequence[str] = kept[1]
+    page = min(int(st.session_state.get(page_key, 0)), max(0, (len(ids) - 1) // PAGE_SIZE))
+    shown = tuple(ids[page * PAGE_SIZE : (page + 1) * PAGE_SIZE])
+    marks = search.marks(session.workspace, shown, query.question, "words")
+    return Listing(
+        token=f"{_token(tab, *ids)}:{page}",
+        ids=shown,
+        counted=f"{len(ids)} {'chunk' if len(ids) == 1 else 'chunks'}",
+        page=page,
+        pages=-(-len(ids) // PAGE_SIZE) or 1,
+        advice=_ADVICE[tab],
+        marks=marks,
+    )
+
+
+def _page(page_key: str, token: str) -> int:
+    """Return the page of the list; a new search begins at its first."""
+    if st.session_state.get(f"{page_key}:token") != token:
+        st.session_state[f"{page_key}:token"] = token
+        st.session_state[page_key] = 0
+    return int(st.session_state[page_key])
+
+
+def _token(*parts: str) -> str:
+    return hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -1,0 +1,697 @@
+// The grading loop: candidate list and reading pane in one element, so that what is shown and what a key grades are
+// one and the same. A grade shows at once and joins a queue; the queue is kept (here, in the browser's storage and as
+// component state) until the server says it is stored. All text from the corpus enters as text nodes.
+
+const RETRY_MS = 4000;
+const DRAFT_MS = 700;
+const UNDO_LIMIT = 50;
+
+const make = (tag, className = "", text = null) => {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text !== null) node.textContent = text;
+  return node;
+};
+
+const button = (className, text, onClick, title = "") => {
+  const node = make("button", className, text);
+  node.type = "button";
+  if (title) node.title = title;
+  // A double click is two clicks: only the first counts.
+  node.addEventListener("click", (event) => event.detail > 1 || onClick(event));
+  // Buttons must not take the focus from the text being read, or a later Space would press them again.
+  node.addEventListener("mousedown", (event) => event.preventDefault());
+  return node;
+};
+
+const newId = () =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+// Offsets travel in code points; the DOM counts UTF-16 units.
+const toUnits = (text) => {
+  if (!/[\ud800-\udbff]/.test(text)) return (offset) => offset;
+  const starts = [];
+  let unit = 0;
+  for (const character of text) {
+    starts.push(unit);
+    unit += character.length;
+  }
+  starts.push(unit);
+  return (offset) => starts[Math.min(offset, starts.length - 1)];
+};
+const toPoints = (text, unit) => [...text.slice(0, unit)].length;
+
+const isDark = (color) => {
+  const [red, green, blue] = (color.match(/[\d.]+/g) ?? [255, 255, 255]).map(Number);
+  return 0.3 * red + 0.6 * green + 0.1 * blue < 128;
+};
+
+const EMPTY = { grade: null, judged: false, stale: false, reason: "", evidence: [] };
+const sameLabel = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+// Put text into a node as plain text with marks; spans in code points may overlap.
+const fill = (node, text, marks) => {
+  const units = toUnits(text);
+  const cuts = new Set([0, text.length]);
+  const ranges = marks.map(([kind, start, end]) => [kind, units(start), units(end)]);
+  for (const [, start, end] of ranges) cuts.add(start).add(end);
+  const edges = [...cuts].sort((a, b) => a - b);
+  node.replaceChildren();
+  for (let at = 0; at + 1 < edges.length; at += 1) {
+    const [start, end] = [edges[at], edges[at + 1]];
+    const kinds = ranges.filter((range) => range[1] <= start && range[2] >= end).map((range) => range[0]);
+    const piece = text.slice(start, end);
+    node.append(kinds.length ? make("mark", [...new Set(kinds)].join(" "), piece) : piece);
+  }
+};
+
+class Workbench {
+  constructor(root) {
+    this.root = root;
+    this.tab = newId();
+    this.queue = [];
+    this.history = [];
+    this.items = new Map();
+    this.order = [];
+    this.selected = null;
+    this.notice = "";
+    this.list = null;
+    this.sent = 0;
+    this.build();
+    this.onKey = (event) => this.key(event);
+    this.onLeave = (event) => this.queue.length && event.preventDefault();
+    document.addEventListener("keydown", this.onKey);
+    window.addEventListener("beforeunload", this.onLeave);
+    this.timer = setInterval(() => this.retry(), 1000);
+  }
+
+  close() {
+    this.settleDraft();
+    document.removeEventListener("keydown", this.onKey);
+    window.removeEventListener("beforeunload", this.onLeave);
+    clearInterval(this.timer);
+  }
+
+  // ---- the fixed parts of the element -------------------------------------------------------------------------
+
+  build() {
+    this.bench = make("div", "bench");
+    this.rows = make("div", "rows");
+    this.rows.setAttribute("role", "listbox");
+    this.rows.setAttribute("aria-label", "Candidates");
+    this.foot = make("div", "listfoot");
+    const list = make("section", "list");
+    list.append(this.rows, this.foot);
+
+    this.idLine = make("div", "idline");
+    this.meta = make("div", "meta");
+    this.before = make("div", "beside");
+    this.text = make("div", "text");
+    this.text.dir = "auto";
+    this.text.tabIndex = 0;
+    this.text.setAttribute("aria-label", "Text of the chunk");
+    this.after = make("div", "beside");
+    this.scroll = make("div", "scroll");
+    this.scroll.append(this.before, this.text, this.after);
+    this.grades = make("div", "grades");
+    this.grades.setAttribute("role", "group");
+    this.grades.setAttribute("aria-label", "Grade");
+    this.reason = make("textarea", "reason");
+    this.reason.rows = 2;
+    this.reason.setAttribute("aria-label", "Reason");
+    this.reason.addEventListener("input", () => this.drafted());
+    this.reason.addEventListener("blur", () => this.settleDraft());
+    this.quotes = make("div", "quotes");
+    this.quoteBox = make("input", "quotebox");
+    this.quoteBox.placeholder = "Paste a quote from the text, then Enter";
+    this.quoteBox.setAttribute("aria-label", "Quote");
+    this.quoteBox.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") this.pasteQuote();
+      if (event.key === "Escape") this.quoteBox.blur();
+    });
+    this.status = make("div", "status");
+    this.status.setAttribute("role", "status");
+    this.note = make("div", "note");
+    this.note.setAttribute("role", "alert");
+    const say = make("div", "say");
+    say.append(this.reason, this.quotes);
+    const foot = make("footer", "footer");
+    this.statusLine = make("div", "statusline");
+    this.statusLine.append(this.status, this.note);
+    foot.append(this.grades, say, this.statusLine);
+    this.pane = make("section", "pane");
+    this.pane.append(this.idLine, this.meta, this.scroll, foot);
+    this.empty = make("section", "pane empty");
+    this.help = make("dialog", "help");
+    this.bench.append(list, this.pane, this.empty, this.help);
+    this.root.append(this.bench);
+  }
+
+  buildOnce(data) {
+    if (this.built) return;
+    this.built = true;
+    this.keys = new Map(data.keys.map((key) => [key.press, key]));
+    this.act = new Map(data.keys.map((key) => [key.action + (key.value ?? ""), key]));
+    this.gradeButtons = new Map();
+    for (const key of data.keys) {
+      if (!["grade", "cannot", "stale", "undo"].includes(key.action)) continue;
+      const node = button(`act ${key.action} g${key.value ?? ""}`, null, () => this.run(key), `${key.hint} (${key.press})`);
+      node.append(make("kbd", "", key.press), make("span", "", key.label));
+      node.dataset.action = key.action + (key.value ?? "");
+      this.gradeButtons.set(node.dataset.action, node);
+      this.grades.append(node);
+    }
+    const helpKey = this.act.get("help");
+    const ask = button("quiet keys", null, () => this.run(helpKey), helpKey.hint);
+    ask.append(make("kbd", "", helpKey.press), make("span", "", helpKey.label));
+    this.statusLine.append(ask);
+    const table = make("table");
+    for (const key of data.keys) {
+      const row = make("tr");
+      const cell = make("td");
+      cell.append(make("kbd", "", key.press));
+      row.append(cell, make("td", "", key.label), make("td", "quiet", key.hint));
+      table.append(row);
+    }
+    this.help.append(make("h3", "", "Keys"), table, button("quiet close", "Close (Esc)", () => this.help.close()));
+    this.adoptLeftovers(data);
+  }
+
+  // ---- what the server says -----------------------------------------------------------------------------------
+
+  update(data, setState, setTrigger) {
+    this.setState = setState;
+    this.setTrigger = setTrigger;
+    this.data = data;
+    this.bench.classList.toggle("dark", isDark(getComputedStyle(this.bench).backgroundColor));
+    this.buildOnce(data);
+    const answered = new Set([...data.ack, ...data.refused.map((one) => one[0])]);
+    const lost = this.queue.filter((one) => data.refused.some((refusal) => refusal[0] === one.id));
+    const waiting = this.queue.length;
+    this.queue = this.queue.filter((one) => !answered.has(one.id));
+    if (this.queue.length !== waiting) this.store();
+    if (data.failure) this.say(data.failure);
+    if (lost.length) this.say(data.refused.find((refusal) => refusal[0] === lost[lost.length - 1].id)[1]);
+    if (data.saved_at && !this.queue.length) this.savedAt = data.saved_at;
+    if (!this.queue.length) this.history = data.history.slice();
+
+    const fresh = data.list !== this.list;
+    this.list = data.list;
+    const server = new Map(data.candidates.map((one) => [one.id, one]));
+    if (fresh) {
+      this.settleDraft();
+      this.order = data.candidates.map((one) => one.id);
+    }
+    for (const id of this.order) {
+      const one = server.get(id);
+      if (!one) continue;
+      const kept = this.items.get(id);
+      const item = { ...one, shown: kept?.shown ?? 0 };
+      item.label = one.label ?? EMPTY;
+      if (kept && !fresh) [item.draft, item.draftSent] = [kept.draft, kept.draftSent];
+      this.items.set(id, item);
+    }
+    for (const one of this.queue) this.overlay(one, fresh);
+    if (fresh) {
+      this.renderList();
+      const start = data.start && this.order.includes(data.start) ? data.start : this.firstOpen() ?? this.order[0] ?? null;
+      this.select(start, false);
+    } else {
+      this.order.forEach((id) => this.badge(id));
+      this.renderLabel();
+    }
+    if (data.around) this.showAround(data.around);
+    if (data.located) this.takeLocated(data.located);
+    this.renderFoot();
+    this.renderStatus();
+  }
+
+  // Show a queued operation on top of what the server knew.
+  overlay(one, fresh) {
+    const item = this.items.get(one.chunk_id);
+    if (!item || one.query_id !== this.data.query) return;
+    if (one.kind !== "draft" && fresh) item.draft = undefined;
+    if (one.kind === "judge") item.label = this.labelOf(one);
+    if (one.kind === "undo") item.label = one.restores ?? EMPTY;
+  }
+
+  labelOf(one) {
+    return { grade: one.grade, judged: true, stale: one.stale, reason: one.reason, evidence: one.evidence };
+  }
+
+  adoptLeftovers(data) {
+    this.prefix = `annotator.queue.${data.who}.`;
+    const names = Object.keys(localStorage).filter((name) => name.startsWith(this.prefix));
+    for (const name of names) {
+      try {
+        this.queue.push(...JSON.parse(localStorage.getItem(name)));
+      } catch {
+        // What cannot be read was never a queue of ours.
+      }
+      localStorage.removeItem(name);
+    }
+    if (this.queue.length) {
+      this.store();
+      setTimeout(() => this.send(), 0);
+    }
+  }
+
+  // ---- the queue ----------------------------------------------------------------------------------------------
+
+  push(operation) {
+    this.queue.push({ id: newId(), who: this.data.who, query_id: this.data.query, ...operation });
+    this.store();
+    this.send();
+    this.renderStatus();
+    return this.queue[this.queue.length - 1].id;
+  }
+
+  store() {
+    const name = this.prefix + this.tab;
+    try {
+      if (this.queue.length) localStorage.setItem(name, JSON.stringify(this.queue));
+      else localStorage.removeItem(name);
+    } catch {
+      // A full or forbidden storage costs the safety net only; the queue itself is in memory.
+    }
+  }
+
+  send() {
+    this.sent += 1;
+    this.sentAt = performance.now();
+    this.setState("queue", { n: this.sent, ops: this.queue.map(({ restores, ...rest }) => rest) });
+  }
+
+  retry() {
+    if (!this.queue.length || performance.now() - this.sentAt < RETRY_MS) return;
+    this.late = true;
+    this.send();
+    this.renderStatus();
+  }
+
+  renderStatus() {
+    const waiting = this.queue.filter((one) => one.kind !== "draft").length;
+    if (!this.queue.length) this.late = false;
+    let text = "";
+    if (this.late) text = `Not saved yet: ${this.queue.length} waiting, the server does not answer. Trying again…`;
+    else if (waiting) text = `Saving ${waiting}…`;
+    else if (this.savedAt) text = `Saved ${new Date(this.savedAt).toLocaleTimeString([], { hour12: false })}`;
+    if (this.status.textContent !== text) this.status.textContent = text;
+    this.status.classList.toggle("late", Boolean(this.late));
+    this.status.dataset.waiting = String(this.queue.length);
+  }
+
+  say(message) {
+    this.note.textContent = message;
+    clearTimeout(this.noteTimer);
+    this.noteTimer = setTimeout(() => (this.note.textContent = ""), 8000);
+  }
+
+  // ---- the list -----------------------------------------------------------------------------------------------
+
+  renderList() {
+    this.rowOf = new Map();
+    const rows = this.order.map((id) => {
+      const item = this.items.get(id);
+      const row = make("div", "row");
+      row.setAttribute("role", "option");
+      row.dataset.id = id;
+      const head = make("div", "head");
+      const title = make("span", "title", item.title || item.doc || item.id);
+      title.dir = "auto";
+      head.append(make("span", "badge"), title, make("span", "staleflag"));
+      const snippet = make("div", "snippet");
+      snippet.dir = "auto";
+      fill(snippet, item.snippet, item.snippet_spans.map(([start, end]) => ["hit", start, end]));
+      row.append(head, snippet);
+      row.addEventListener("click", () => this.select(id));
+      this.rowOf.set(id, row);
+      return row;
+    });
+    this.rows.replaceChildren(...rows);
+    this.rows.scrollTop = 0;
+    this.order.forEach((id) => this.badge(id));
+  }
+
+  badge(id) {
+    const row = this.rowOf.get(id);
+    const label = this.items.get(id).label;
+    const badge = row.querySelector(".badge");
+    const word = !label.judged ? "not graded" : label.grade === null ? "cannot judge" : this.data.words[label.grade];
+    const text = label.judged && label.grade !== null ? `${label.grade} ${word}` : word;
+    if (badge.textContent !== text) badge.textContent = text;
+    badge.className = `badge ${label.judged ? `g${label.grade ?? "x"}` : "open"}`;
+    row.querySelector(".staleflag").textContent = label.stale ? "⚠ stale" : "";
+  }
+
+  firstOpen() {
+    return this.order.find((id) => !this.items.get(id).label.judged);
+  }
+
+  nextOpen(from) {
+    const at = this.order.indexOf(from);
+    const open = (id) => !this.items.get(id).label.judged;
+    return this.order.slice(at + 1).find(open) ?? this.order.slice(0, Math.max(at, 0)).find(open) ?? null;
+  }
+
+  select(id, scroll = true) {
+    if (this.selected && this.selected !== id) this.settleDraft();
+    this.rowOf?.get(this.selected)?.removeAttribute("aria-selected");
+    const moved = this.selected !== id;
+    this.selected = id;
+    this.pane.hidden = id === null;
+    this.empty.hidden = id !== null;
+    if (id === null) {
+      this.empty.textContent = this.data.advice;
+      return;
+    }
+    const row = this.rowOf.get(id);
+    row.setAttribute("aria-selected", "true");
+    if (scroll) row.scrollIntoView({ block: "nearest" });
+    if (moved) this.pendingCannot = false;
+    this.renderPane();
+  }
+
+  move(step) {
+    const at = this.order.indexOf(this.selected) + step;
+    if (at >= 0 && at < this.order.length) this.select(this.order[at]);
+    else if (step > 0 && this.data.page + 1 < this.data.pages) this.turn(this.data.page + 1);
+    else if (step < 0 && this.data.page > 0) this.turn(this.data.page - 1);
+  }
+
+  turn(page) {
+    this.setTrigger("page", page);
+  }
+
+  renderFoot() {
+    const { total, page, pages, seconds } = this.data;
+    const counted = this.data.counted ?? `${total} found`;
+    const parts = [make("span", "quiet", seconds ? `${counted} · ${Math.max(1, Math.round(seconds * 1000))} ms` : counted)];
+    if (pages > 1) {
+      const back = button("quiet", "‹", () => this.turn(page - 1), "Page before");
+      const on = button("quiet", "›", () => this.turn(page + 1), "Next page");
+      back.disabled = page === 0;
+      on.disabled = page + 1 >= pages;
+      back.setAttribute("aria-label", "Page before");
+      on.setAttribute("aria-label", "Next page");
+      const pager = make("span", "pager");
+      pager.append(back, make("span", "quiet", `${page + 1} of ${pages}`), on);
+      parts.push(pager);
+    }
+    this.foot.replaceChildren(...parts);
+  }
+
+  // ---- the reading pane ---------------------------------------------------------------------------------------
+
+  get item() {
+    return this.items.get(this.selected);
+  }
+
+  renderPane() {
+    const item = this.item;
+    item.shown = performance.now();
+    const copy = button("quiet id", item.id, () => {
+      navigator.clipboard?.writeText(item.id).then(() => this.say("Chunk id copied."));
+    }, "Copy the chunk id");
+    const place = item.place ? `${item.doc} · ${item.place} of ${item.siblings}` : item.doc;
+    this.idLine.replaceChildren(copy, make("span", "quiet place", place));
+    this.meta.replaceChildren(
+      ...item.meta.map(([name, value]) => {
+        const pair = make("span", "pair");
+        pair.append(make("span", "quiet", name), ` ${value}`);
+        return pair;
+      }),
+    );
+    this.before.replaceChildren();
+    this.after.replaceChildren();
+    const fetch = () => this.setTrigger("around", item.id);
+    if (item.place > 1) this.before.append(button("quiet", "◂ chunk before", fetch));
+    if (item.place && item.place < item.siblings) this.after.append(button("quiet", "chunk after ▸", fetch));
+    this.scroll.scrollTop = 0;
+    this.renderText();
+    this.renderLabel();
+    this.quoteBox.value = "";
+  }
+
+  renderText() {
+    const item = this.item;
+    const quotes = this.working().evidence.map((one) => ["evidence", one.start, one.end]);
+    fill(this.text, item.text || "(this chunk has no text)", item.text ? [...item.spans.map(([s, e]) => ["hit", s, e]), ...quotes] : []);
+    this.text.classList.toggle("quiet", !item.text);
+  }
+
+  // What is being written: an unfinished reason and evidence, else those of the stored label.
+  working() {
+    const item = this.item;
+    return item.draft ?? { reason: item.label.reason, evidence: item.label.evidence };
+  }
+
+  renderLabel() {
+    if (!this.item) return;
+    const { label } = this.item;
+    const now = !label.judged ? "" : label.grade === null ? "cannot" : label.stale ? "stale" : `grade${label.grade}`;
+    for (const [name, node] of this.gradeButtons) {
+      node.classList.toggle("chosen", name === now);
+      if (name !== "undo") node.setAttribute("aria-pressed", String(name === now));
+    }
+    this.gradeButtons.get("undo").disabled = !this.history.length;
+    const working = this.working();
+    if (this.root.activeElement !== this.reason && this.reason.value !== working.reason) this.reason.value = working.reason;
+    this.reason.placeholder = this.pendingCannot
+      ? "Why can’t it be judged? Then Ctrl+Enter"
+      : "Reason: why this grade? (r to write, Ctrl+Enter to save and go on)";
+    this.reason.classList.toggle("asked", Boolean(this.pendingCannot));
+    const chips = working.evidence.map((one, at) => {
+      const chip = make("span", "chip");
+      chip.append(make("span", "quote", one.quote), button("quiet", "×", () => this.dropQuote(at), "Remove this quote"));
+      chip.title = one.quote;
+      return chip;
+    });
+    const count = chips.length === 1 ? "1 quote" : `${chips.length} quotes`;
+    this.quotes.replaceChildren(make("span", "quiet", `evidence: ${count}`), ...chips, this.quoteBox);
+  }
+
+  showAround({ id, before, after }) {
+    if (id !== this.selected) return;
+    for (const [node, chunk] of [[this.before, before], [this.after, after]]) {
+      if (!chunk) continue;
+      const block = make("div", "neighbour");
+      const text = make("div", "", chunk.text);
+      text.dir = "auto";
+      block.append(make("div", "quiet", chunk.id), text);
+      node.replaceChildren(block);
+    }
+  }
+
+  // ---- reason and evidence ------------------------------------------------------------------------------------
+
+  drafted() {
+    this.item.draft = { ...this.working(), reason: this.reason.value };
+    clearTimeout(this.draftTimer);
+    this.draftTimer = setTimeout(() => this.flushDraft(), DRAFT_MS);
+  }
+
+  // On leaving: what was written joins the label where there is one, else it stays a draft.
+  settleDraft() {
+    const item = this.item;
+    if (item?.draft !== undefined && item.label.judged) this.judge(item.label.grade, item.label.stale, false);
+    else this.flushDraft();
+  }
+
+  flushDraft() {
+    clearTimeout(this.draftTimer);
+    const item = this.item;
+    if (!item || item.draft === undefined || item.draftSent === JSON.stringify(item.draft)) return;
+    item.draftSent = JSON.stringify(item.draft);
+    const { reason, evidence } = item.draft;
+    this.push({ kind: "draft", chunk_id: item.id, sha256: item.sha256, reason, evidence });
+  }
+
+  evidence() {
+    const selection = (this.root.getSelection ?? document.getSelection).call(this.root.getSelection ? this.root : document);
+    const range = selection && selection.rangeCount ? selection.getRangeAt(0) : null;
+    if (!range || range.collapsed || !this.text.contains(range.commonAncestorContainer)) {
+      this.quoteBox.focus();
+      return;
+    }
+    const unit = (node, offset) => {
+      const lead = document.createRange();
+      lead.setStart(this.text, 0);
+      lead.setEnd(node, offset);
+      return lead.toString().length;
+    };
+    const text = this.item.text;
+    let start = unit(range.startContainer, range.startOffset);
+    let end = unit(range.endContainer, range.endOffset);
+    while (start < end && /\s/.test(text[start])) start += 1;
+    while (end > start && /\s/.test(text[end - 1])) end -= 1;
+    selection.removeAllRanges();
+    if (start < end) this.addQuote(text.slice(start, end), toPoints(text, start), toPoints(text, end));
+  }
+
+  pasteQuote() {
+    const quote = this.quoteBox.value.trim();
+    if (!quote) return;
+    const at = this.item.text.indexOf(quote);
+    if (at < 0) this.setTrigger("locate", { id: this.item.id, quote });
+    else this.addQuote(quote, toPoints(this.item.text, at), toPoints(this.item.text, at + quote.length));
+  }
+
+  takeLocated({ id, n, span, message }) {
+    if (n === this.located) return;
+    this.located = n;
+    if (id !== this.selected) return;
+    if (span) this.addQuote(span.quote, span.start, span.end);
+    else this.say(message);
+  }
+
+  addQuote(quote, start, end) {
+    const working = this.working();
+    if (!working.evidence.some((one) => one.start === start && one.end === end)) {
+      this.setWorking({ ...working, evidence: [...working.evidence, { quote, start, end }] });
+    }
+    this.quoteBox.value = "";
+    this.quoteBox.blur();
+  }
+
+  dropQuote(at) {
+    const working = this.working();
+    this.setWorking({ ...working, evidence: working.evidence.filter((_, index) => index !== at) });
+  }
+
+  setWorking(working) {
+    const item = this.item;
+    item.draft = working;
+    if (item.label.judged) this.judge(item.label.grade, item.label.stale, false);
+    else this.flushDraft();
+    this.renderText();
+    this.renderLabel();
+  }
+
+  // ---- actions ------------------------------------------------------------------------------------------------
+
+  judge(grade, stale, advance = true) {
+    const item = this.item;
+    const { reason, evidence } = this.working();
+    const before = item.label;
+    const label = { grade, judged: true, stale, reason: reason.trim(), evidence };
+    if (grade === null && !label.reason) {
+      this.pendingCannot = true;
+      this.renderLabel();
+      this.reason.focus();
+      return;
+    }
+    clearTimeout(this.draftTimer);
+    item.draft = undefined;
+    item.draftSent = undefined;
+    this.pendingCannot = false;
+    if (!sameLabel(before, label)) {
+      item.label = label;
+      const seconds = Math.round(performance.now() - item.shown) / 1000;
+      const { judged, ...fields } = label;
+      const id = this.push({ kind: "judge", chunk_id: item.id, sha256: item.sha256, seconds, ...fields });
+      this.history.push({ id, chunk_id: item.id, before: before.judged ? before : null });
+      if (this.history.length > UNDO_LIMIT) this.history.shift();
+      this.badge(item.id);
+    }
+    if (!advance) return;
+    const next = this.nextOpen(item.id);
+    if (next) this.select(next);
+    else {
+      this.renderLabel();
+      const more = this.data.page + 1 < this.data.pages;
+      this.say(more ? "All chunks on this page are graded: j for the next page." : "All chunks in this list are graded.");
+    }
+  }
+
+  undo() {
+    const last = this.history.pop();
+    if (!last) return;
+    const restores = last.before ?? EMPTY;
+    this.push({ kind: "undo", chunk_id: last.chunk_id, target: last.id, restores });
+    const item = this.items.get(last.chunk_id);
+    if (item) {
+      item.label = restores;
+      item.draft = undefined;
+    }
+    if (this.order.includes(last.chunk_id)) {
+      this.badge(last.chunk_id);
+      this.select(last.chunk_id);
+      this.say("Undone.");
+    } else {
+      this.renderLabel();
+      this.say(`Undone: your label on ${last.chunk_id}.`);
+    }
+  }
+
+  save() {
+    const item = this.item;
+    this.reason.blur();
+    if (this.pendingCannot) this.judge(null, false);
+    else if (item.label.judged) this.judge(item.label.grade, item.label.stale);
+    else {
+      this.flushDraft();
+      this.say("Reason kept. Now grade the chunk: 0 to 3.");
+    }
+  }
+
+  run(key) {
+    const { action, value } = key;
+    if (action === "help") return this.help.open ? this.help.close() : this.help.showModal();
+    if (action === "next" || action === "previous") {
+      this.settleDraft();
+      return this.setTrigger("go", action);
+    }
+    if (action === "search") {
+      const box = document.querySelector(`input[aria-label="${this.data.search_label}"]`);
+      box?.focus();
+      return box?.select();
+    }
+    if (action === "undo") return this.undo();
+    if (!this.item) return undefined;
+    if (action === "grade") return this.judge(value, false);
+    if (action === "stale") return this.judge(0, true);
+    if (action === "cannot") return this.judge(null, false);
+    if (action === "down") return this.move(1);
+    if (action === "up") return this.move(-1);
+    if (action === "evidence") return this.evidence();
+    if (action === "reason") return this.reason.focus();
+    return undefined;
+  }
+
+  key(event) {
+    const target = event.composedPath()[0];
+    if (event.repeat || event.isComposing || !this.data) return;
+    const inside = this.root.activeElement === this.reason;
+    if (inside && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      this.save();
+      return;
+    }
+    if (inside && event.key === "Escape") {
+      this.pendingCannot = false;
+      this.reason.blur();
+      this.renderLabel();
+      return;
+    }
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (target instanceof Element && target.closest("input, textarea, select, [contenteditable]:not([contenteditable='false'])")) return;
+    if (this.help.open && event.key !== "?") return;
+    if (document.querySelector("[role='dialog'], [data-baseweb='popover']")) return;
+    const key = this.keys.get(event.key);
+    if (!key) return;
+    event.preventDefault();
+    this.run(key);
+  }
+}
+
+export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
+  parentElement.workbench ??= new Workbench(parentElement);
+  const { workbench } = parentElement;
+  workbench.update(data, setStateValue, setTriggerValue);
+  return () => {
+    workbench.close();
+    parentElement.workbench = undefined;
+    workbench.bench.remove();
+  };
+}

@@ -1,0 +1,135 @@
+"""The frame of every page: navigation, the guard, the person, error messages, and the warm-up of the process.
+
+`require` is called first by every page, because a page file can be reached by a deep link before the entry script
+has ever run; it sends such a visit through the entry script and lets nobody past without a name and a workspace.
+"""
+
+from __future__ import annotations
+
+import gc
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from annotator.errors import AnnotatorError, Forbidden
+from annotator.model import Person
+from annotator.services.workspace import find_workspace, project_root
+from annotator.store.database import Workspace
+from annotator.ui import identity, text, welcome
+
+__all__ = ["Session", "errors", "page", "pages", "require", "run"]
+
+_PAGES = (
+    # path, title, icon
+    ("home", "Home", ":material/home:"),
+    ("annotate", "Annotate", ":material/edit_note:"),
+    ("queries", "Queries", ":material/quiz:"),
+    ("gold_sets", "Gold sets", ":material/verified:"),
+    ("metrics", "Metrics", ":material/monitoring:"),
+    ("chunks", "Chunks", ":material/description:"),
+    ("settings", "Settings", ":material/settings:"),
+)
+_RANK = {"reader": 0, "annotator": 1, "reviewer": 2, "admin": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a page works with: the workspace and the person in front of the screen."""
+
+    workspace: Workspace
+    person: Person
+
+    @property
+    def who(self) -> str:
+        return self.person.name
+
+
+def pages() -> dict[str, st.Page]:  # type: ignore[valid-type]
+    """Return every page of the app by its name."""
+    folder = project_root() / "pages"
+    return {
+        name: st.Page(folder / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "home")
+        for name, title, icon in _PAGES
+    }
+
+
+def page(name: str) -> str:
+    """Return the path of a page for `st.switch_page` and `st.page_link`."""
+    return f"pages/{name}.py"
+
+
+def run() -> None:
+    """Run the app: the entry script's whole content."""
+    st.set_page_config(page_title="Annotator", page_icon=":material/fact_check:", layout="wide")
+    st.html(f"<style>{_style()}</style>")
+    chosen = st.navigation(list(pages().values()))
+    st.session_state["shell.entered"] = True
+    chosen.run()
+    warm_up()
+
+
+def require(role: str = "reader") -> Session:
+    """Let the page go on only inside the app, with a workspace and a person of at least this role."""
+    if not st.session_state.get("shell.entered"):
+        st.navigation(list(pages().values()))
+        st.rerun()
+    workspace = find_workspace()
+    if not workspace.exists:
+        welcome.show(workspace)
+        st.stop()
+    with errors():
+        _open(str(workspace.home), workspace.database.stat().st_ino)
+        person = identity.chosen(workspace)
+    if person is None:
+        with errors():
+            identity.picker(workspace)
+        st.stop()
+    identity.switcher(person)
+    if _RANK[person.role] < _RANK[role]:
+        text.problem(
+            Forbidden(f"This page is for people who are at least {role}.", hint="Ask an admin of the workspace.")
+        )
+        st.stop()
+    return Session(workspace, person)
+
+
+@contextmanager
+def errors() -> Iterator[None]:
+    """Show an error of ours as a message and stop the page; anything else as an apology, never a traceback."""
+    try:
+        yield
+    except AnnotatorError as error:
+        text.problem(error)
+        st.stop()
+    except Exception as error:
+        if type(error).__module__.startswith("streamlit."):
+            raise  # reruns and stops travel as exceptions
+        traceback.print_exc()
+        text.box(
+            "Something went wrong here. Nothing you saved is lost. Reload the page; if it comes back, tell us.", "bad"
+        )
+        st.stop()
+
+
+@st.cache_resource(show_spinner=False)
+def _open(home: str, _identity: int) -> bool:
+    """Check the workspace once a process (and again when its database was replaced)."""
+    Workspace(Path(home)).open()
+    return True
+
+
+@st.cache_resource(show_spinner=False)
+def warm_up() -> bool:
+    """Take everything loaded so far out of the garbage collector's sight: its full passes dominate a rerun."""
+    gc.collect()
+    gc.freeze()
+    return True
+
+
+@st.cache_resource(show_spinner=False)
+def _style() -> str:
+    return (Path(__file__).parent / "style.css").read_text("utf-8")

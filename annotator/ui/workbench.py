@@ -1,0 +1,187 @@
+"""Mounts the grading workbench and turns what it sends into service calls.
+
+The component (component/workbench.js) shows the candidates and the reading pane and keeps the queue of what was
+graded; this module fills it with data and acknowledges what is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from annotator.errors import AnnotatorError
+from annotator.model import GRADES, Chunk, Evidence, Judgment
+from annotator.services import evidence, labelling
+from annotator.services.labelling import Candidate
+from annotator.store.database import Workspace
+from annotator.ui import keys
+
+__all__ = ["SEARCH_LABEL", "Listing", "mount"]
+
+SEARCH_LABEL = "Search chunks"
+"""Label of the page's search box: the component finds the box by it."""
+
+LONGEST_TEXT = 200_000
+"""Characters of one chunk sent to the screen."""
+
+_FILES = Path(__file__).parent / "component"
+_component = st.components.v2.component(
+    "annotator.workbench",
+    css=(_FILES / "workbench.css").read_text("utf-8"),
+    js=(_FILES / "workbench.js").read_text("utf-8"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the list shows: one page of chunk ids and the words that brought them up.
+
+    `snippets` holds, per chunk id, a short text and its marked spans; chunks without one show their beginning.
+    """
+
+    token: str
+    ids: tuple[str, ...]
+    counted: str
+    page: int = 0
+    pages: int = 1
+    seconds: float = 0.0
+    advice: str = ""
+    marks: Mapping[str, tuple[tuple[int, int], ...]] | None = None
+    snippets: Mapping[str, tuple[str, tuple[tuple[int, int], ...]]] | None = None
+
+
+def mount(workspace: Workspace, who: str, query_id: str, listing: Listing, *, page_key: str, go_key: str) -> None:
+    """Show the workbench for one question. A turned page lands in session state under `page_key`, a wish for the
+    next or previous question under `go_key`."""
+    key = "workbench"
+    answers = st.session_state.setdefault("workbench.answers", {})
+
+    def store() -> None:
+        sent = st.session_state[key].get("queue") or {}
+        try:
+            outcome = labelling.apply(workspace, who, labelling.decode_operations(sent.get("ops", [])))
+        except AnnotatorError as error:
+            answers["failure"] = str(error)
+            return
+        answers.pop("failure", None)
+        answers["ack"] = list(outcome.acknowledged)
+        answers["refused"] = [list(one) for one in outcome.refused]
+        answers["saved_at"] = outcome.saved_at
+
+    def turn() -> None:
+        st.session_state[page_key] = int(st.session_state[key].get("page") or 0)
+
+    def go() -> None:
+        st.session_state[go_key] = st.session_state[key].get("go")
+
+    def show_around() -> None:
+        chunk_id = str(st.session_state[key].get("around"))
+        before, after = labelling.around(workspace, chunk_id)
+        answers["around"] = {"id": chunk_id, "before": _brief(before), "after": _brief(after)}
+
+    def locate() -> None:
+        wish = st.session_state[key].get("locate") or {}
+        answer: dict[str, Any] = {"id": wish.get("id"), "n": answers.get("located", {}).get("n", 0) + 1}
+        try:
+            span = evidence.locate(workspace, str(wish.get("id")), str(wish.get("quote", "")))
+            answer["span"] = _span(span)
+        except AnnotatorError as error:
+            answer["message"] = str(error)
+        answers["located"] = answer
+
+    _component(
+        key=key,
+        data=_data(workspace, who, query_id, listing, answers),
+        on_queue_change=store,
+        on_page_change=turn,
+        on_go_change=go,
+        on_around_change=show_around,
+        on_locate_change=locate,
+    )
+
+
+def _data(
+    workspace: Workspace, who: str, query_id: str, listing: Listing, answers: Mapping[str, Any]
+) -> dict[str, object]:
+    shown = labelling.candidates(workspace, who, query_id, listing.ids)
+    undoable = labelling.undoable(workspace, who, query_id)
+    return {
+        "who": who,
+        "query": query_id,
+        "list": f"{query_id}\n{listing.token}",
+        "candidates": [_candidate(one, listing) for one in shown],
+        "start": next((one.chunk.chunk_id for one in shown if one.mine is None), ""),
+        "counted": listing.counted,
+        "page": listing.page,
+        "pages": listing.pages,
+        "seconds": listing.seconds,
+        "advice": listing.advice,
+        "history": [
+            {"id": one.operation_id, "chunk_id": one.chunk_id, "before": _label(one.before)}
+            for one in reversed(undoable)
+        ],
+        "ack": answers.get("ack", []),
+        "refused": answers.get("refused", []),
+        "saved_at": answers.get("saved_at", ""),
+        "failure": answers.get("failure", ""),
+        "around": answers.get("around"),
+        "located": answers.get("located"),
+        "words": {str(grade): word for grade, word in GRADES.items()},
+        "keys": keys.as_data(),
+        "search_label": SEARCH_LABEL,
+    }
+
+
+def _candidate(one: Candidate, listing: Listing) -> dict[str, object]:
+    chunk = one.chunk
+    text = chunk.text[:LONGEST_TEXT]
+    snippet, spans = (listing.snippets or {}).get(chunk.chunk_id) or (" ".join(text[:400].split())[:240], ())
+    row: dict[str, object] = {
+        "id": chunk.chunk_id,
+        "doc": chunk.doc_id,
+        "title": chunk.title,
+        "place": one.place,
+        "siblings": one.siblings,
+        "meta": [[name, _value(value)] for name, value in chunk.metadata.items()],
+        "text": text,
+        "sha256": chunk.sha256,
+        "spans": [list(span) for span in (listing.marks or {}).get(chunk.chunk_id, ())],
+        "snippet": snippet,
+        "snippet_spans": [list(span) for span in spans],
+        "label": _label(one.mine),
+    }
+    if one.draft is not None:
+        row["draft"] = {"reason": one.draft[0], "evidence": _spans(one.draft[1])}
+    return row
+
+
+def _label(one: Judgment | None) -> dict[str, object] | None:
+    if one is None:
+        return None
+    return {
+        "grade": one.grade,
+        "judged": True,
+        "stale": one.stale,
+        "reason": one.reason,
+        "evidence": _spans(one.evidence),
+    }
+
+
+def _spans(evidence: Sequence[Evidence]) -> list[dict[str, object]]:
+    return [_span(one) for one in evidence]
+
+
+def _span(one: Evidence) -> dict[str, object]:
+    return {"quote": one.quote, "start": one.start, "end": one.end}
+
+
+def _brief(chunk: Chunk | None) -> dict[str, str] | None:
+    return None if chunk is None else {"id": chunk.chunk_id, "text": chunk.text[:LONGEST_TEXT]}
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else str(value)

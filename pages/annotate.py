@@ -1,0 +1,19 @@
+"""Annotate: one question, its candidates, the reading pane and one key per grade."""
+
+import streamlit as st
+
+from annotator.services import labelling
+from annotator.ui import annotate, shell, text
+
+session = shell.require("annotator")
+
+with shell.errors():
+    asked = st.session_state.pop("annotate.query", None) or st.query_params.get("query", "")
+    desk = labelling.desk(session.workspace, session.who, asked)
+    if desk is None:
+        text.box("There is no question to work on yet. Write the first one on the Queries page.")
+        st.page_link(shell.page("queries"), label="Go to Queries", icon=":material/quiz:")
+        st.stop()
+    st.query_params["query"] = desk.query.query_id
+    annotate.header(session, desk)
+    annotate.bench(session, desk)

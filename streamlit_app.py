@@ -1,0 +1,5 @@
+"""The app's entry script."""
+
+from annotator.ui import shell
+
+shell.run()
