@@ -1,1 +1,20 @@
-"""Live chunk tables, read only: one small module per kind behind one protocol."""
+"""Live chunk tables, read only: what kinds there are, which column holds what, and their rows as chunks."""
+
+from annotator.tables.address import absolute, list_tables, open_table
+from annotator.tables.columns import guess, remaining
+from annotator.tables.reading import ChunkBatch, Reading
+from annotator.tables.table import FIELDS, Column, Columns, Table
+
+__all__ = [
+    "FIELDS",
+    "ChunkBatch",
+    "Column",
+    "Columns",
+    "Reading",
+    "Table",
+    "absolute",
+    "guess",
+    "list_tables",
+    "open_table",
+    "remaining",
+]

@@ -1,0 +1,97 @@
+"""`connect`: say where the live chunk table is and which column holds what."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import click
+
+from annotator.cli import acting, echo_json, pass_workspace
+from annotator.services.workspace import Workspace
+
+if TYPE_CHECKING:
+    from annotator.services.chunk_table import Preview
+
+__all__ = ["command"]
+
+_OPTIONS = {
+    "chunk_id": "id_column",
+    "text": "text_column",
+    "doc_id": "doc_column",
+    "title": "title_column",
+    "position": "position_column",
+}
+
+
+@click.command(
+    epilog="Example: python -m annotator connect sqlite:///handbook.db --table chunks --id-column uid "
+    "--metadata-column version"
+)
+@click.argument("url")
+@click.option("--table", default="", metavar="T", help="The table or view, where there is a choice.")
+@click.option("--id-column", metavar="C", help="Holds the chunk id.")
+@click.option("--text-column", metavar="C", help="Holds the text.")
+@click.option("--doc-column", metavar="C", help='Holds the document id; "" for none, as for the next two.')
+@click.option("--title-column", metavar="C", help="Holds the title or heading.")
+@click.option("--position-column", metavar="C", help="Holds the place in the document.")
+@click.option("--metadata-column", metavar="C", multiple=True, help="May repeat; all that remain when not given.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@pass_workspace
+def command(
+    workspace: Workspace,
+    /,
+    url: str,
+    table: str,
+    metadata_column: tuple[str, ...],
+    as_json: bool,
+    **columns: str | None,
+) -> None:
+    """Set the live chunk table. It is only ever read; `sync` brings its chunks in.
+
+    URL is sqlite:///file.db or a file .jsonl, .ndjson, .csv, .tsv (each also .gz) or .parquet. A password is never
+    stored: write ${NAME} in its place and set that environment variable. Columns with usual names are found by
+    themselves; metadata.page names a key of a JSON column.
+    """
+    from annotator.services.chunk_table import connect
+
+    given = {field: columns[option] for field, option in _OPTIONS.items()}
+    seen = connect(
+        workspace,
+        acting(),
+        url,
+        table,
+        columns={field: column for field, column in given.items() if column is not None},
+        metadata=metadata_column,
+    )
+    if as_json:
+        echo_json(_document(seen))
+    else:
+        _print(seen)
+    click.echo("Next: python -m annotator sync", err=True)
+
+
+def _document(seen: Preview) -> dict[str, object]:
+    return {
+        "name": seen.name,
+        "count": seen.count,
+        "columns": {field: getattr(seen.mapping, field) for field in _OPTIONS},
+        "reasons": dict(seen.reasons),
+        "metadata": list(seen.metadata),
+        "available": [dataclasses.asdict(column) for column in seen.columns],
+        "chunks": [dataclasses.asdict(chunk) for chunk in seen.chunks],
+        "problems": [str(problem) for problem in seen.problems],
+    }
+
+
+def _print(seen: Preview) -> None:
+    click.echo(f"Connected {seen.name}" + (f", {seen.count} rows." if seen.count is not None else "."))
+    for field in _OPTIONS:
+        column = getattr(seen.mapping, field)
+        click.echo(f"  {field:<9} {column or '–'}" + (f"   ({seen.reasons[field]})" if column else ""))
+    click.echo(f"  metadata  {', '.join(seen.metadata) or '–'}")
+    for chunk in seen.chunks:
+        text = " ".join(chunk.text.split())
+        click.echo(f"  {chunk.chunk_id}  {text if len(text) <= 80 else text[:79] + '…'}")
+    for problem in seen.problems[:5]:
+        click.echo(f"  Fault: {problem}", err=True)

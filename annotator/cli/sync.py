@@ -1,0 +1,60 @@
+"""`sync`: bring the workspace's copy up to the live chunk table."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import click
+
+from annotator.cli import acting, echo_json, pass_workspace
+from annotator.services.workspace import Workspace
+
+__all__ = ["command"]
+
+
+@click.command(epilog="Example: python -m annotator sync --json")
+@click.option(
+    "--duplicates",
+    type=click.Choice(["refuse", "first", "last"]),
+    default="refuse",
+    show_default=True,
+    help="Which row counts when an id appears twice with different text.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@pass_workspace
+def command(workspace: Workspace, duplicates: Literal["refuse", "first", "last"], as_json: bool) -> None:
+    """Read the live chunk table and take over what is new, changed or gone. The live table is never written to."""
+    from annotator.services.chunk_table import sync
+
+    with _progress() as progress:
+        result = sync(workspace, acting(), duplicates=duplicates, progress=progress)
+    if as_json:
+        echo_json(dataclasses.asdict(result))
+        return
+    click.echo(
+        f"{result.total} chunks: {result.added} added, {result.changed} changed, {result.removed} removed, "
+        f"{result.unchanged} unchanged, in {result.seconds:.1f} s."
+    )
+    if result.repeated:
+        click.echo(f"{result.repeated} rows repeated an id that had come before and were left out.", err=True)
+    if result.empty:
+        click.echo(f"{result.empty} rows have no text.", err=True)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int | None], None] | None]:
+    """Show a bar on stderr where somebody is looking."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=0, label="Reading", show_pos=True, file=sys.stderr) as bar:
+
+        def progress(rows: int, total: int | None) -> None:
+            bar.length = total
+            bar.update(rows - bar.pos)
+
+        yield progress

@@ -1,0 +1,190 @@
+"""The live chunk table as people use it: look at it, connect it, and bring the workspace's copy up to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from annotator.errors import InputError, NotFound, Problem
+from annotator.model import Chunk
+from annotator.store import events, settings
+from annotator.store import sync as mirror
+from annotator.store.database import Workspace
+from annotator.store.sync import Duplicates, SyncResult
+from annotator.tables import (
+    Column,
+    Columns,
+    Reading,
+    Table,
+    absolute,
+    guess,
+    list_tables,
+    open_table,
+    remaining,
+)
+
+__all__ = ["Preview", "SyncResult", "connect", "preview", "sync", "tables"]
+
+_SHOWN_ROWS = 5
+_MOST_PROBLEMS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a chunk table looks like. `reasons` says by field why its column was chosen.
+
+    `metadata` are the columns that become metadata. `rows` are the first rows as they are, `chunks` the same as
+    chunks: none while `missing` fields have no column, and without those that `problems` are about.
+    """
+
+    url: str
+    name: str
+    count: int | None
+    columns: tuple[Column, ...]
+    mapping: Columns
+    reasons: Mapping[str, str]
+    missing: tuple[str, ...]
+    metadata: tuple[str, ...]
+    rows: tuple[Mapping[str, object], ...]
+    chunks: tuple[Chunk, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def tables(url: str) -> list[str]:
+    """List the tables to choose from at an address; none for a file that is one table itself."""
+    return list_tables(url)
+
+
+def preview(
+    url: str, table: str = "", columns: Mapping[str, str] | None = None, metadata: Sequence[str] = ()
+) -> Preview:
+    """Look at a chunk table: what is recognised, which column holds what, the first rows.
+
+    `columns` maps fields to columns where the guess is not wanted, "" for none. Raises InputError when the table
+    cannot be read or has no such column.
+    """
+    live = open_table(url, table)
+    found = live.columns()
+    mapping = replace(guess(found, columns or {})[0], metadata=tuple(metadata))
+    seen = Preview(
+        url=url,
+        name=live.name,
+        count=live.count(),
+        columns=tuple(found),
+        mapping=mapping,
+        reasons=guess(found, columns or {})[1],
+        missing=tuple(field for field in ("chunk_id", "text") if not getattr(mapping, field)),
+        metadata=tuple(metadata or remaining(found, mapping)),
+        rows=tuple(live.sample(_SHOWN_ROWS)),
+    )
+    if seen.missing:
+        return seen
+    first = next(Reading(live, mapping).batches(), None)
+    if first is None:
+        return seen
+    chunks = tuple(_chunk(row) for row in first.rows[:_SHOWN_ROWS])
+    return replace(seen, chunks=chunks, problems=tuple(first.problems))
+
+
+def connect(
+    workspace: Workspace,
+    who: str,
+    url: str,
+    table: str = "",
+    columns: Mapping[str, str] | None = None,
+    metadata: Sequence[str] = (),
+) -> Preview:
+    """Make this the workspace's chunk table; nothing is read into the workspace before the next sync.
+
+    Raises InputError when the columns are not clear, or when the address holds a password.
+    """
+    seen = preview(url, table, columns, metadata)
+    if seen.missing:
+        raise InputError(
+            f"No column of {seen.name} has a usual name for the {' and the '.join(seen.missing)}.",
+            hint=f"Name it, e.g. --{seen.missing[0].removesuffix('_id').replace('chunk', 'id')}-column. "
+            f"The columns are: {', '.join(column.name for column in seen.columns)}.",
+        )
+    chosen = {"url": absolute(url), "table": table, "columns": asdict(seen.mapping)}
+    with workspace.write() as connection:
+        old = settings.get(connection, "table")
+        settings.put(connection, "table", chosen)
+        events.record(connection, who, "connect", "table", old=old, new=chosen)
+    return seen
+
+
+def sync(
+    workspace: Workspace,
+    who: str,
+    *,
+    duplicates: Duplicates = "refuse",
+    progress: Callable[[int, int | None], None] | None = None,
+) -> SyncResult:
+    """Read the live table and bring the workspace's copy up to it; the live table is never written to.
+
+    `progress` is told the rows read so far and the number of rows, where known. Raises InputError with every fault
+    of the table and every id that appears with different texts (unless `duplicates` says which counts); then
+    nothing is written. Raises Conflict while another sync runs, NotFound when no table is connected.
+    """
+    live, columns, source = _connected(workspace)
+    with mirror.staging(workspace, duplicates) as staging:
+        reading = Reading(live, columns)
+        problems: list[Problem] = []
+        rows, total = 0, live.count() if progress else None
+        for batch in reading.batches():
+            problems += batch.problems
+            if batch.rows:
+                staging.add(batch.rows)
+            rows += len(batch.rows)
+            if progress:
+                progress(rows, total)
+            if len(problems) >= _MOST_PROBLEMS:
+                break
+        problems += _double_ids(live, reading, columns.chunk_id, staging.conflicts)
+        if problems:
+            raise _refusal(live, problems, doubled=len(staging.conflicts))
+        return staging.apply(source, who)
+
+
+def _connected(workspace: Workspace) -> tuple[Table, Columns, str]:
+    with workspace.read() as connection:
+        chosen: dict[str, Any] | None = settings.get(connection, "table")
+    if chosen is None:
+        raise NotFound("No chunk table is connected.", hint="Connect one: python -m annotator connect URL.")
+    columns = {**chosen["columns"], "metadata": tuple(chosen["columns"].get("metadata", ()))}
+    return open_table(chosen["url"], chosen["table"]), Columns(**columns), chosen["url"]
+
+
+def _double_ids(live: Table, reading: Reading, column: str, ids: set[str]) -> Iterator[Problem]:
+    """Read the table once more for all the places of these ids."""
+    if not ids:
+        return
+    places: dict[str, list[int]] = {}
+    for batch in reading.batches():
+        for row in batch.rows:
+            if row[1] in ids:
+                places.setdefault(row[1], []).append(row[0])
+    for chunk_id, found in places.items():
+        listed = ", ".join(map(str, found[:-1])) + f" and {found[-1]}"
+        yield live.problem(
+            found[-1],
+            f"this id appears {len(found)} times with different text, at {listed}",
+            field=column,
+            value=chunk_id,
+        )
+
+
+def _refusal(live: Table, problems: Sequence[Problem], doubled: int) -> InputError:
+    hint = "Mend the table and sync again; nothing was written."
+    if doubled:
+        hint = f"{doubled} ids appear with different text: keep one each with --duplicates first or last. {hint}"
+    more = "at least " if len(problems) >= _MOST_PROBLEMS else ""
+    return InputError(f"{live.name} has {more}{len(problems)} faults.", problems=problems, hint=hint)
+
+
+def _chunk(row: Sequence[Any]) -> Chunk:
+    import msgspec
+
+    _, chunk_id, text, doc_id, title, position, metadata, _ = row
+    return Chunk(chunk_id, text, doc_id, title, position, msgspec.json.decode(metadata))

@@ -1,0 +1,108 @@
+"""Reads the address of a chunk table: which kind it is and where, with passwords taken from the environment."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from annotator.errors import InputError
+from annotator.tables.table import Table
+
+__all__ = ["absolute", "expand", "list_tables", "open_table", "refuse_password"]
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_SQLITE = "sqlite:///"
+_KINDS = "Known are sqlite:///file.db and files .jsonl, .ndjson, .csv, .tsv (each also .gz) and .parquet."
+
+
+def open_table(url: str, table: str = "") -> Table:
+    """Open the chunk table at this address. Raises InputError when it cannot be read or the kind is not known."""
+    refuse_password(url)
+    place = expand(url)
+    if place.startswith(_SQLITE):
+        from annotator.tables.sqlite import open_sqlite
+
+        return open_sqlite(_file(place.removeprefix(_SQLITE)), table)
+    kind = _kind(place)
+    path = _file(place)
+    if kind == "jsonl":
+        from annotator.tables.jsonl import JsonlTable
+
+        return JsonlTable(path)
+    raise InputError(f"{url} is not a kind of chunk table that is known.", hint=_KINDS)
+
+
+def list_tables(url: str) -> list[str]:
+    """List the tables to choose from at this address; none for a file that is one table itself."""
+    refuse_password(url)
+    place = expand(url)
+    if not place.startswith(_SQLITE):
+        return []
+    from annotator.tables.sqlite import table_names
+
+    return table_names(_file(place.removeprefix(_SQLITE)))
+
+
+def absolute(url: str) -> str:
+    """Make the file of an address independent of the working directory; `${NAME}` stays as it is."""
+    prefix = _SQLITE if url.startswith(_SQLITE) else ""
+    path = url.removeprefix(prefix)
+    if "://" in path or path.startswith("${"):
+        return url
+    return prefix + str(Path(path).expanduser().absolute())
+
+
+def refuse_password(url: str) -> None:
+    """Raise InputError, without repeating it, when a password stands in the address itself."""
+    if "://" not in url:
+        return
+    parts = urlsplit(url)
+    # The user part ends at the last @, whatever a password may hold.
+    _, colon, password = parts.netloc.rpartition("@")[0].partition(":")
+    named = [value for name, value in parse_qsl(parts.query) if "password" in name.lower()]
+    if any(value and not _VARIABLE.fullmatch(value) for value in [password if colon else "", *named]):
+        raise InputError(
+            "The address holds a password, which would be stored in the workspace.",
+            hint="Put it into an environment variable and name that, e.g. postgresql://reader:${DB_PASSWORD}@host/db.",
+        )
+
+
+def expand(url: str) -> str:
+    """Put the environment's values in place of `${NAME}`. Raises InputError naming a variable that is not set."""
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if found is None:
+            raise InputError(
+                f"The environment variable {match[1]}, named in the chunk table's address, is not set.",
+                hint=f"Set {match[1]} where this program is started.",
+            )
+        return found
+
+    return _VARIABLE.sub(value, url)
+
+
+def _kind(place: str) -> str:
+    if place.startswith(("postgresql://", "postgres://")):
+        raise InputError("PostgreSQL chunk tables are not supported yet.", hint=_KINDS)
+    if "://" in place:
+        scheme = place.partition("://")[0]
+        raise InputError(f"Chunk tables at {scheme}:// are not supported.", hint=_KINDS)
+    name = place.lower().removesuffix(".gz")
+    if name.endswith((".db", ".sqlite", ".sqlite3")):
+        raise InputError(f"{place} looks like an SQLite file.", hint=f"Write it as {_SQLITE}{place}")
+    if name.endswith(".parquet") and place.lower().endswith(".gz"):
+        raise InputError("Parquet is compressed inside; a .parquet.gz is not supported.", hint="Unpack it.")
+    return {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}.get(
+        Path(name).suffix, ""
+    )
+
+
+def _file(place: str) -> Path:
+    path = Path(unquote(place) if "%" in place and not Path(place).exists() else place).expanduser()
+    if not path.is_file():
+        what = "is a folder, not a file" if path.is_dir() else "does not exist"
+        raise InputError(f"The chunk table {path} {what}.")
+    return path

@@ -1,0 +1,314 @@
+"""Turns the rows of a live table into chunks ready for the mirror: checked, canonical, whole columns at a time.
+
+Works on columns instead of rows because a check that passes for a whole batch at once costs nearly nothing; only a
+batch with something unusual in it is looked at value by value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from annotator.errors import InputError, Problem
+from annotator.model import id_fault
+from annotator.tables.columns import HIDDEN, as_object, is_metadata_name, is_row_key, path, remaining
+from annotator.tables.table import FIELDS, WHOLE_RECORD, Batch, Column, Columns, Table
+
+__all__ = ["ChunkBatch", "Reading", "SourceRow"]
+
+SourceRow = tuple[int, str, str, str, str, "int | None", str, bytes]
+"""(place, chunk_id, text, doc_id, title, position, metadata as canonical JSON, content).
+
+`content` is all the fields in UTF-8 with NUL between them; it is equal exactly when all fields are, as no field may
+hold a NUL itself.
+"""
+
+_SEPARATORS = 5
+_CACHED = 4_096
+_LARGEST = 2**63 - 1
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+@dataclass(slots=True)
+class ChunkBatch:
+    """Some chunks of the live table and the faults found among them. `empty` counts texts that were missing."""
+
+    rows: list[SourceRow] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    empty: int = 0
+
+
+class Reading:
+    """One table read by one mapping. Raises InputError when the mapping names columns that are not there."""
+
+    def __init__(self, table: Table, columns: Columns) -> None:
+        self._table = table
+        self._columns = columns
+        found = table.columns()
+        self._paths = {name: path(getattr(columns, name), found) for name in FIELDS if getattr(columns, name)}
+        self._whole = table.open_ended and not columns.metadata
+        named = [] if self._whole else list(columns.metadata or remaining(found, columns))
+        self._metadata = [(name, path(name, found)) for name in named]
+        self._check(found)
+        bases = [each[0] for each in (*self._paths.values(), *(each for _, each in self._metadata))]
+        self._asked = list(dict.fromkeys([*bases, *([WHOLE_RECORD] if self._whole else [])]))
+        # What a whole record must not repeat as metadata: the mapped columns and the row's own key.
+        self._mapped = {each[0] for each in self._paths.values() if len(each) == 1}
+        self._cache: dict[tuple[object, ...], str] = {}
+
+    def batches(self) -> Iterator[ChunkBatch]:
+        """Read the whole table."""
+        for batch in self._table.batches(self._asked):
+            yield self._read(batch)
+
+    def _check(self, found: Sequence[Column]) -> None:
+        problems = [
+            Problem(f"there is no column {getattr(self._columns, name)!r}", self._table.name, field=name)
+            for name, each in self._paths.items()
+            if not each
+        ]
+        problems += [
+            Problem(f"there is no column {name!r}", self._table.name, field="metadata")
+            for name, each in self._metadata
+            if not each
+        ]
+        problems += [
+            Problem(f"no column is named as the {name}", self._table.name, field=name)
+            for name in ("chunk_id", "text")
+            if name not in self._paths
+        ]
+        if problems:
+            raise InputError(
+                f"The columns of {self._table.name} do not fit.",
+                problems=problems,
+                hint=f"It has: {', '.join(column.name for column in found)}.",
+            )
+
+    def _read(self, batch: Batch) -> ChunkBatch:
+        result = ChunkBatch(problems=list(batch.problems))
+        if not batch.places:
+            return result
+        given = dict(zip(self._asked, batch.values, strict=True))
+        faults = _Faults(self._table, batch.places)
+        none: Sequence[object] = (None,) * len(batch.places)
+
+        def of(name: str) -> Sequence[object]:
+            return _along(given, self._paths[name]) if name in self._paths else none
+
+        texts = of("text")
+        result.empty = sum(1 for text in texts if text is None)
+        ids = _ids(of("chunk_id"), faults, self._columns.chunk_id)
+        texts = _texts(texts, faults, self._columns.text)
+        docs = _documents(of("doc_id"), faults, self._columns.doc_id)
+        titles = _titles(of("title"))
+        positions, unusable = _positions(of("position"))
+        metadata = self._metadata_of(given, len(batch.places), faults)
+        for index, value in unusable.items():
+            metadata[index] = _with(metadata[index], self._columns.position, value)
+        contents = _contents(ids, docs, titles, positions, metadata, texts, faults, self._columns)
+        rows: Any = zip(batch.places, ids, texts, docs, titles, positions, metadata, contents, strict=True)
+        result.rows = [row for index, row in enumerate(rows) if index not in faults.rows] if faults.rows else list(rows)
+        result.problems += faults.problems
+        return result
+
+    def _metadata_of(self, given: Mapping[str, Sequence[object]], size: int, faults: _Faults) -> list[str]:
+        if self._whole:
+            records: Any = given[WHOLE_RECORD]
+            return [self._gather(self._left(record), index, faults) for index, record in enumerate(records)]
+        if not self._metadata:
+            return ["{}"] * size
+        names = [name if len(each) == 1 else each[-1] for name, each in self._metadata]
+        columns = [_along(given, each) for _, each in self._metadata]
+        # 1, 1.0 and True are one key of a dictionary, so only text and whole numbers can be looked up.
+        plain = all(set(map(type, column)) <= {str, int, type(None)} for column in columns)
+        found = []
+        for index, values in enumerate(zip(*columns, strict=True)):
+            known = self._cache.get(values) if plain else None
+            if known is None:
+                known = self._gather(zip(names, values, strict=True), index, faults)
+                if plain:
+                    if len(self._cache) >= _CACHED:
+                        self._cache.clear()
+                    self._cache[values] = known
+            found.append(known)
+        return found
+
+    def _left(self, record: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+        for name, value in record.items():
+            if name in self._mapped or is_row_key(name):
+                continue
+            if isinstance(value, (str, int, float)) or (isinstance(value, dict) and is_metadata_name(name)):
+                yield name, value
+
+    def _gather(self, items: Any, index: int, faults: _Faults) -> str:
+        """Write metadata as JSON with sorted keys. Objects are taken apart one level and win over columns."""
+        scalars: dict[str, object] = {}
+        keys: dict[str, object] = {}
+        for name, value in items:
+            if value is None or value == "" or value != value:  # NaN is how some writers store "nothing"
+                continue
+            inside = as_object(value)
+            if inside is not None:
+                keys.update((key, each) for key, each in inside.items() if each is not None and key not in HIDDEN)
+            elif isinstance(value, bytes):
+                faults.add(index, "the metadata is binary data, not text", name, mend="Leave the column out.")
+            else:
+                scalars[name] = value
+        if not scalars and not keys:
+            return "{}"
+        try:
+            return _encode(scalars | keys).decode()
+        except UnicodeEncodeError as error:
+            fault = f"the metadata has the lone surrogate U+{ord(error.object[error.start]):04X}"
+            faults.add(index, fault, "metadata")
+            return "{}"
+
+
+class _Faults:
+    """The faults of a batch, and which of its rows have one."""
+
+    def __init__(self, table: Table, places: Sequence[int]) -> None:
+        self._table = table
+        self._places = places
+        self.problems: list[Problem] = []
+        self.rows: set[int] = set()
+
+    def add(self, index: int, message: str, column: str, value: object = "", mend: str = "") -> None:
+        self.rows.add(index)
+        shown = value if isinstance(value, str) else repr(value)
+        self.problems.append(
+            self._table.problem(self._places[index], message, field=column, value=shown[:200], mend=mend)
+        )
+
+
+def _along(given: Mapping[str, Sequence[object]], where: tuple[str, ...]) -> Sequence[object]:
+    values = given[where[0]]
+    return values if len(where) == 1 else [_inside(value, where[1]) for value in values]
+
+
+def _inside(value: object, key: str) -> object:
+    """Look a key up in an object: as it stands, else level by level at its dots."""
+    found = as_object(value)
+    if found is None or key in found:
+        return None if found is None else found[key]
+    first, dot, rest = key.partition(".")
+    return _inside(found.get(first), rest) if dot else None
+
+
+def _ids(values: Sequence[Any], faults: _Faults, column: str) -> Sequence[str]:
+    if (
+        set(map(type, values)) == {str}
+        and all(map(str.isprintable, values))
+        and not any(map(str.isspace, values))
+        and 0 < min(map(len, values)) <= max(map(len, values)) <= 500
+    ):
+        return values
+    ids = []
+    for index, value in enumerate(values):
+        chunk_id = str(value) if type(value) is int else value
+        fault = "id is empty" if value is None or (isinstance(value, str) and not value.strip()) else id_fault(chunk_id)
+        if fault:
+            faults.add(index, fault, column, "" if value is None else value)
+        ids.append(chunk_id if isinstance(chunk_id, str) else "")
+    return ids
+
+
+def _texts(values: Sequence[Any], faults: _Faults, column: str) -> Sequence[str]:
+    types = set(map(type, values))
+    if types == {str}:
+        return values
+    texts = []
+    for index, value in enumerate(values):
+        if value is not None and not isinstance(value, str):
+            faults.add(index, f"text is a {type(value).__name__}, not text", column, value)
+        texts.append(value if isinstance(value, str) else "")
+    return texts
+
+
+def _documents(values: Sequence[Any], faults: _Faults, column: str) -> Sequence[str]:
+    if set(map(type, values)) == {str} and all(map(str.isprintable, values)) and max(map(len, values)) <= 500:
+        return values
+    docs = []
+    for index, value in enumerate(values):
+        doc_id = "" if value is None else str(value) if type(value) is int else value
+        if doc_id != "" and (fault := id_fault(doc_id)):
+            faults.add(index, f"document {fault}", column, value)
+        docs.append(doc_id if isinstance(doc_id, str) else "")
+    return docs
+
+
+def _titles(values: Sequence[Any]) -> Sequence[str]:
+    types = set(map(type, values))
+    if types == {str}:
+        return values
+    return [
+        value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
+        for value in values
+    ]
+
+
+def _positions(values: Sequence[Any]) -> tuple[Sequence[int | None], dict[int, object]]:
+    """Return whole numbers or None, and by index the values that are neither a whole number nor missing."""
+    types = set(map(type, values))
+    if types == {type(None)} or (types == {int} and min(values) >= -_LARGEST and max(values) <= _LARGEST):
+        return values, {}
+    positions = [_position(value) for value in values]
+    unusable = {
+        index: value
+        for index, (value, position) in enumerate(zip(values, positions, strict=True))
+        if position is None and value is not None and value != ""
+    }
+    return positions, unusable
+
+
+def _position(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        number = float(value) if isinstance(value, float) or "." in str(value) else int(value)
+    except ValueError:
+        return None
+    return int(number) if number == number and number in (number // 1,) and abs(number) <= _LARGEST else None
+
+
+def _with(metadata: str, name: str, value: object) -> str:
+    return _encode({name: value} | msgspec.json.decode(metadata)).decode()
+
+
+def _contents(
+    ids: Sequence[str],
+    docs: Sequence[str],
+    titles: Sequence[str],
+    positions: Sequence[int | None],
+    metadata: Sequence[str],
+    texts: Sequence[str],
+    faults: _Faults,
+    columns: Columns,
+) -> Sequence[bytes]:
+    joined = list(map("\0".join, zip(ids, docs, titles, map(str, positions), metadata, texts, strict=True)))
+    contents = []
+    for index, content in enumerate(joined):
+        try:
+            contents.append(content.encode())
+            sound = content.count("\0") == _SEPARATORS
+        except UnicodeEncodeError:
+            contents.append(b"")
+            sound = False
+        if not sound and index not in faults.rows:
+            for column, value in ((columns.text, texts[index]), (columns.title, titles[index])):
+                if fault := _character_fault(value):
+                    faults.add(index, fault, column, mend="Mend the row, or the export that wrote it.")
+    return contents
+
+
+def _character_fault(value: str) -> str:
+    for place, character in enumerate(value):
+        if character == "\0":
+            return f"a NUL character stands at character {place + 1} of the text"
+        if 0xD800 <= ord(character) < 0xE000:
+            return f"the lone surrogate U+{ord(character):04X} stands at character {place + 1} of the text"
+    return ""

@@ -1,0 +1,216 @@
+"""Chunk tables in an SQLite file: tables and views, opened read-only, read in pages so that writers are not held up."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from annotator.errors import InputError, NotFound, Problem
+from annotator.tables.columns import describe, guess
+from annotator.tables.table import BATCH_ROWS, Batch, Column
+
+__all__ = ["SqliteTable", "open_sqlite", "table_names"]
+
+_SAMPLED = 100
+_ROWID_NAMES = ("rowid", "_rowid_", "oid")
+
+
+class _Undecodable(bytes):
+    """A text cell whose bytes are not UTF-8."""
+
+
+def open_sqlite(path: Path, table: str) -> SqliteTable:
+    """Open a table or view of the file; without a name, the only one that has ids and texts.
+
+    Raises InputError when the file is no database or the choice is not clear, NotFound for an unknown name.
+    """
+    names = table_names(path)
+    if table and table not in names:
+        raise NotFound(f"{path.name} has no table {table!r}.", hint=f"It has: {', '.join(names) or 'none'}.")
+    if not table:
+        fitting = [name for name in names if _fits(SqliteTable(path, name))]
+        if len(fitting) != 1:
+            what = "More than one table" if fitting else "No table"
+            listed = ", ".join(f"{name} ({SqliteTable(path, name).count()} rows)" for name in fitting or names)
+            raise InputError(
+                f"{what} of {path.name} has usual names for the chunk id and the text.",
+                hint=f"Name one with --table. {'Fitting' if fitting else 'There'}: {listed or 'none'}.",
+            )
+        table = fitting[0]
+    return SqliteTable(path, table)
+
+
+def table_names(path: Path) -> list[str]:
+    """List the tables and views of the file, without SQLite's own and those of extensions."""
+    with closing(_connect(path)) as connection, _Failures(path):
+        rows = connection.execute(
+            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view') "
+            r"AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name"
+        )
+        return [row[0] for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteTable:
+    """One table or view. Places are rowids where the table has them, else row numbers in reading order."""
+
+    path: Path
+    table: str
+    open_ended: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.path.name}, table {self.table}"
+
+    def columns(self) -> list[Column]:
+        with closing(_connect(self.path)) as connection, _Failures(self.path):
+            names = self._names(connection)
+        return describe(names, self.sample(_SAMPLED))
+
+    def sample(self, limit: int) -> list[Mapping[str, object]]:
+        with closing(_connect(self.path)) as connection, _Failures(self.path):
+            names = self._names(connection)
+            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            rows = connection.execute(f"SELECT * FROM {_quoted(self.table)} LIMIT ?", (limit,))
+            return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def count(self) -> int:
+        with closing(_connect(self.path)) as connection, _Failures(self.path):
+            return int(connection.execute(f"SELECT COUNT(*) FROM {_quoted(self.table)}").fetchone()[0])
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
+        with closing(_connect(self.path)) as connection, _Failures(self.path):
+            if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+                connection.execute("BEGIN")  # one unmoving state; holds nobody up under WAL
+            rowid = self._rowid(connection)
+            pages = self._pages(connection, columns, rowid) if rowid else self._stream(connection, columns)
+            for rows in pages:
+                yield self._batch(rows, columns)
+
+    def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
+        return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)
+
+    def _names(self, connection: sqlite3.Connection) -> list[str]:
+        return [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(self.table)})")]
+
+    def _rowid(self, connection: sqlite3.Connection) -> str:
+        kind, without = connection.execute(
+            "SELECT type, wr FROM pragma_table_list WHERE schema = 'main' AND name = ?", (self.table,)
+        ).fetchone()
+        if kind != "table" or without:
+            return ""
+        names = {name.lower() for name in self._names(connection)}
+        return next((name for name in _ROWID_NAMES if name not in names), "")
+
+    def _pages(
+        self, connection: sqlite3.Connection, columns: Sequence[str], rowid: str
+    ) -> Iterator[list[tuple[object, ...]]]:
+        """Read by rowid, a page a statement: between pages the file is free for its owner."""
+        chosen = ", ".join([rowid, *map(_quoted, columns)])
+        select = f"SELECT {chosen} FROM {_quoted(self.table)}"
+        order = f"ORDER BY {rowid} LIMIT {BATCH_ROWS}"
+        rows = _page(connection, f"{select} {order}", ())
+        while rows:
+            yield rows
+            rows = _page(connection, f"{select} WHERE {rowid} > ? {order}", (rows[-1][0],))
+
+    def _stream(self, connection: sqlite3.Connection, columns: Sequence[str]) -> Iterator[list[tuple[object, ...]]]:
+        """Read views and tables without rowid in one statement, in the order of the primary key if there is one."""
+        key = connection.execute(
+            "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", (self.table,)
+        ).fetchall()
+        order = f" ORDER BY {', '.join(_quoted(row[0]) for row in key)}" if key else ""
+        query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(self.table)}{order}"
+        cursor = connection.execute(query)
+        done = 0
+        while True:
+            try:
+                rows = cursor.fetchmany(BATCH_ROWS)
+            except sqlite3.OperationalError as error:
+                if connection.text_factory is not str or "decode" not in str(error):
+                    raise
+                connection.text_factory = _decode
+                cursor = connection.execute(f"{query} LIMIT -1 OFFSET {done}")
+                continue
+            if not rows:
+                return
+            yield [(done + number, *row) for number, row in enumerate(rows, 1)]
+            done += len(rows)
+
+    def _batch(self, rows: list[tuple[object, ...]], columns: Sequence[str]) -> Batch:
+        problems = []
+        for row in [row for row in rows if _Undecodable in map(type, row)]:
+            rows.remove(row)
+            for column, cell in zip(columns, row[1:], strict=True):
+                if isinstance(cell, _Undecodable):
+                    problems.append(self._undecodable(int(str(row[0])), column, cell))
+        places, *values = zip(*rows, strict=True) if rows else ([], *([] for _ in columns))
+        return Batch(places, values, problems)
+
+    def _undecodable(self, place: int, column: str, cell: bytes) -> Problem:
+        try:
+            cell.decode("utf-8")
+        except UnicodeDecodeError as error:
+            fault = f"the text is not UTF-8 at byte {error.start + 1}"
+        return self.problem(place, fault, field=column, value=cell.decode("utf-8", "backslashreplace")[:200])
+
+
+def _page(connection: sqlite3.Connection, query: str, values: tuple[object, ...]) -> list[tuple[object, ...]]:
+    """Read a page fast; should a text in it not be UTF-8, read it again cell by cell."""
+    try:
+        return connection.execute(query, values).fetchall()
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):
+            raise
+    connection.text_factory = _decode
+    try:
+        return connection.execute(query, values).fetchall()
+    finally:
+        connection.text_factory = str
+
+
+def _decode(raw: bytes) -> str | _Undecodable:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return _Undecodable(raw)
+
+
+def _fits(table: SqliteTable) -> bool:
+    mapping, _ = guess(table.columns(), {})
+    return bool(mapping.chunk_id and mapping.text)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.")
+    try:
+        return sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True, timeout=30, isolation_level=None)
+    except sqlite3.Error as error:
+        raise InputError(f"{path} cannot be opened: {error}.") from error
+
+
+class _Failures:
+    """Turns a failure of the file as a whole into an InputError that names it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise InputError(
+                f"{self._path} cannot be read: {error}.",
+                hint="Is it an SQLite file, and may this user read it? A file in WAL mode needs its -wal file beside "
+                "it and a folder that can be written to.",
+            ) from error
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,82 @@
+"""What a live chunk table is: columns, rows in batches, and places to name in a message. Never written to.
+
+One small module beside this one per kind of table; turning rows into chunks is `reading.py`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from annotator.errors import Problem
+
+__all__ = ["BATCH_ROWS", "FIELDS", "WHOLE_RECORD", "Batch", "Column", "Columns", "Table"]
+
+FIELDS: Final = ("chunk_id", "text", "doc_id", "title", "position")
+"""The fields of a chunk that one column each is mapped to; metadata takes any number."""
+
+BATCH_ROWS: Final = 2_000
+
+WHOLE_RECORD: Final = "*"
+"""Asked for as a column, an open-ended table gives each record as a whole: its keys differ from row to row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as found. `kind`: text, number, object, vector or blob; `metadata.page` names a key of an object."""
+
+    name: str
+    kind: str
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which column holds what; "" for none. No metadata columns named means all that remain."""
+
+    chunk_id: str = ""
+    text: str = ""
+    doc_id: str = ""
+    title: str = ""
+    position: str = ""
+    metadata: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows, column by column in the order asked for; `problems` are rows that could not be read at all.
+
+    `places` are line numbers of a file, row numbers of a table.
+    """
+
+    places: Sequence[int]
+    values: Sequence[Sequence[object]]
+    problems: Sequence[Problem] = ()
+
+
+class Table(Protocol):
+    """A live chunk table, open for reading."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message, e.g. `handbook.sqlite3, table chunks`."""
+
+    @property
+    def open_ended(self) -> bool:
+        """Say whether later rows may have columns that `columns` did not see."""
+
+    def columns(self) -> list[Column]:
+        """List the columns, judged by the first rows."""
+
+    def sample(self, limit: int) -> list[Mapping[str, object]]:
+        """Return the first rows with all their columns."""
+
+    def count(self) -> int | None:
+        """Return the number of rows, None when finding out would mean reading them all."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
+        """Read all rows, these columns only, in bounded memory. Raises InputError when reading fails as a whole."""
+
+    def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
+        """Make a Problem that names the place in this table."""
