@@ -102,6 +102,11 @@ class GoldSet:
         return tuple(sorted(query_id for query_id in self.grades if query_id not in left_out))
 
     @property
+    def size(self) -> int:
+        """How many queries there are: judged ones and unanswerable ones."""
+        return len(self.grades.keys() | set(self.unanswerable))
+
+    @property
     def judged_pairs(self) -> int:
         """How many (query, chunk) pairs have a grade."""
         return sum(map(len, self.grades.values()))

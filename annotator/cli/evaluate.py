@@ -1,0 +1,97 @@
+"""`evaluate`: score runs against a gold set. Needs no workspace unless the gold set is named by its number."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from annotator.errors import InputError, NotFound
+
+__all__ = ["command"]
+
+FORMATS = ("text", "json")
+
+
+@click.command(
+    epilog="Example: python -m annotator evaluate --gold gold/policies-v3 --run run.trec -k 5 -k 10 --format json"
+)
+@click.option("--gold", required=True, help="Release folder or zip, gold.jsonl, YAML, qrels, TSV, JSON, or a version.")
+@click.option("--run", "runs", multiple=True, required=True, help="TREC, JSON, JSONL trace or table; - is stdin.")
+@click.option("-k", "cuts", multiple=True, type=click.IntRange(min=1), default=(5, 10), show_default=True)
+@click.option("--threshold", type=click.IntRange(min=1), default=1, show_default=True, help="Relevant from this grade.")
+@click.option("--by", multiple=True, metavar="FACET", help="Figures for each value of this facet as well.")
+@click.option("--per-query", is_flag=True, help="Figures of every query as well (JSON).")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    gold: str,
+    runs: Sequence[str],
+    cuts: Sequence[int],
+    threshold: int,
+    by: Sequence[str],
+    per_query: bool,
+    form: str,
+    as_json: bool,
+    output: str | None,
+) -> None:
+    """Score runs against a gold set: measures at every cut-off, with what was judged and what is missing."""
+    # one short job whose values all live to its end: looking for cycles only costs time
+    gc.disable()
+    from annotator.gold.goldset import GoldSet
+    from annotator.metrics import report
+    from annotator.metrics.evaluation import evaluate
+    from annotator.metrics.runs import Run
+
+    gold_set = GoldSet.load(_release(ctx, gold) if gold.isdecimal() else gold)
+    evaluations = []
+    for path in runs:
+        evaluation = evaluate(gold_set, Run.load(path), k=cuts, threshold=threshold, by=by)
+        if not evaluation.counts["answered"]:
+            raise InputError(
+                f"{path} shares no query with {gold}: nothing to score.", hint="Are the query ids written alike?"
+            )
+        evaluations.append(evaluation)
+    for warning in dict.fromkeys(warning for evaluation in evaluations for warning in evaluation.warnings):
+        click.echo(f"Warning: {warning}", err=True)
+    if as_json or form == "json":
+        text = report.as_json(report.document(evaluations, per_query=per_query))
+    else:
+        text = report.as_text(evaluations)
+    _write(text, output)
+
+
+def _release(ctx: click.Context, version: str) -> str:
+    """Find the release folder of a version number in the workspace's `releases/`."""
+    home = getattr(ctx.obj, "home", None) or os.environ.get("ANNOTATOR_HOME") or os.path.join("data", "workspace")
+    folder = os.path.join(os.fspath(home), "releases")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    found = [name for name in names if name.removesuffix(".zip").endswith(f"-v{version}")]
+    folders = [name for name in found if not name.endswith(".zip")] or found
+    if len(folders) == 1:
+        return os.path.join(folder, folders[0])
+    if folders:
+        raise NotFound(f"Version {version} is not one but {', '.join(folders)}.", hint="Name one by its path.")
+    raise NotFound(f"There is no version {version} in {folder}.", hint=f"There are {', '.join(names) or 'none'}.")
+
+
+def _write(text: str, output: str | None) -> None:
+    """Write to standard output, or whole to a file: a reader never sees half of it."""
+    if output is None or output == "-":
+        sys.stdout.write(text)
+        return
+    part = f"{output}.{os.getpid()}.part"
+    try:
+        with open(part, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.replace(part, output)
+    except OSError as error:
+        if os.path.exists(part):
+            os.unlink(part)
+        raise InputError(f"Cannot write {output}: {error.strerror or error}.") from error
