@@ -1,0 +1,230 @@
+"""Imports judgments: checks every row against queries, chunks and texts, then records them in one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from annotator.errors import InputError, NotFound
+from annotator.model import Evidence, Judgment, Person
+from annotator.services.evidence import find_quote
+from annotator.services.importing.judgment_rows import COLUMNS, CONFLICTS, Reading, Said, bare_rows
+from annotator.services.importing.report import SHOWN_ROWS, ImportReport
+from annotator.services.importing.rows import ImportFile, Source, open_file
+from annotator.store import corpus, events, imported, judgments, people
+from annotator.store.database import Workspace
+
+__all__ = ["import_judgments"]
+
+_NEAR_MATCHES_FOR: Final = 20
+"""For how many unknown ids near ones are looked up; finding them takes a while each."""
+
+
+def import_judgments(
+    workspace: Workspace,
+    who: str,
+    source: Source,
+    *,
+    annotator: str = "",
+    grades: Mapping[str, int | None] | None = None,
+    conflicts: str = "refuse",
+    dry_run: bool = False,
+    only_good: bool = False,
+) -> ImportReport:
+    """Record the file's judgments, all of them or none; people who are not known yet are added as annotators.
+
+    `annotator` judged the rows that name nobody. `grades` maps the file's grades to 0-3, None for cannot judge.
+    Raises InputError with every fault of the file. `only_good` takes the rows without fault.
+    """
+    if conflicts not in CONFLICTS:
+        raise InputError(f"{conflicts!r} does not say which grade counts.", hint=f"Choose of {', '.join(CONFLICTS)}.")
+    file = open_file(source, COLUMNS)
+    rows = bare_rows(file, grades or {}) if file.form == "bare" else file.rows(COLUMNS)
+    if (
+        not annotator
+        and file.form != "json"
+        and not any("annotator" in row.values or "gold" in row.values for row in rows)
+    ):
+        raise InputError(f"{file.name} does not say who judged.", hint="Name them with --annotator NAME.")
+    reading = Reading(file, annotator, grades or {})
+    said = reading.fold([one for row in rows for one in reading.said(row)], conflicts)
+    with workspace.read() if dry_run else workspace.write() as connection:
+        found = _Checked(connection, file, said)
+        if not only_good:
+            file.refuse_faults(hint=reading.grades_hint())
+        if not dry_run:
+            _write(connection, who, file, found)
+    bad = {problem.line for problem in file.problems}
+    return ImportReport(
+        added=len(found.added),
+        changed=len(found.changed),
+        unchanged=found.unchanged + reading.repeats,
+        skipped=found.skipped,
+        warnings=tuple(reading.warnings() + found.warnings()),
+        first_rows=tuple(_shown(one) for one in said[:SHOWN_ROWS]),
+        problems=tuple(file.problems),
+        rest=file.lines_of(row for row in rows if row.line in bad) if file.problems else "",
+        dry_run=dry_run,
+    )
+
+
+class _Checked:
+    """Holds the judgments against the workspace: what is new, what changes one in force, what is there already."""
+
+    def __init__(self, connection: sqlite3.Connection, file: ImportFile, said: Sequence[Said]) -> None:
+        self.connection = connection
+        self.file = file
+        self.added: list[Judgment] = []
+        self.changed: list[Judgment] = []
+        self.unchanged = 0
+        self.skipped = 0
+        self.hashes = imported.text_hashes(connection, (one.chunk_id for one in said))
+        self.kept = imported.known_texts(connection, (one.chunk_id for one in said if self._text(one) is None))
+        known = self._known(said)
+        standing = imported.standing(connection, (one.query_id for one in known))
+        made = [(self._judgment(one), one) for one in known]
+        operations = imported.known_operations(connection, (new.operation_id for new, _ in made if new))
+        for new, one in made:
+            if new is not None:
+                self._sort_in(new, one, standing.get(one.key), new.operation_id in operations)
+
+    def warnings(self) -> list[str]:
+        """Say what was left alone."""
+        if not self.skipped:
+            return []
+        return [f"{self.skipped} rows were imported before and changed since; the later judgment stands."]
+
+    def _sort_in(self, new: Judgment, one: Said, now: tuple[int | None, bool, str, str] | None, recorded: bool) -> None:
+        if now is not None and now[:2] == (new.grade, new.stale):
+            same_reason = one.reason is None or now[2] == new.reason
+            if same_reason and (one.quotes is None or now[3] == judgments.evidence_json(new.evidence)):
+                self.unchanged += 1
+                return
+        if recorded:
+            self.skipped += 1
+        elif now is None:
+            self.added.append(new)
+        else:
+            self.changed.append(new)
+
+    def _text(self, one: Said) -> str | None:
+        """Return the hash of the text that was judged if it is the chunk's present one, else None."""
+        present = self.hashes.get(one.chunk_id)
+        return present if not one.sha256 or one.sha256 == present else None
+
+    def _known(self, said: Sequence[Said]) -> list[Said]:
+        """Return the rows whose query and text are there, noting the others."""
+        ids = imported.query_ids(self.connection)
+        queries = frozenset(ids)
+        found = []
+        hints: dict[tuple[str, str], str] = {}
+        for one in said:
+            sound = True
+            if one.query_id not in queries:
+                sound = False
+                self._unknown(one, "query_id", one.query_id, "there is no such question", hints, ids)
+            if self._text(one) is None and (one.chunk_id, one.sha256) not in self.kept:
+                sound = False
+                if one.chunk_id in self.hashes:
+                    message = "the chunk's text is not the one that was judged"
+                    mend = "Judge it again, or leave sha256 out to take the grade over to the present text."
+                    self.file.fault(one.line, message, "sha256", one.sha256, mend)
+                else:
+                    self._unknown(one, "chunk_id", one.chunk_id, "there is no such chunk", hints, ids)
+            if sound:
+                found.append(one)
+        return found
+
+    def _unknown(
+        self,
+        one: Said,
+        name: str,
+        value: str,
+        message: str,
+        hints: dict[tuple[str, str], str],
+        query_ids: Sequence[str],
+    ) -> None:
+        if (name, value) not in hints:
+            near = len(hints) < _NEAR_MATCHES_FOR
+            find = _near_queries(query_ids, value) if name == "query_id" else _near_chunks(self.connection, value)
+            hints[name, value] = find if near else ""
+        self.file.fault(one.line, message, name, value, hints[name, value])
+
+    def _judgment(self, one: Said) -> Judgment | None:
+        sha256 = self._text(one) or one.sha256
+        spans = self._located(one, sha256)
+        if spans is None:
+            return None
+        content = [*one.key, one.grade, one.stale, one.reason or "", [[s.quote, s.start, s.end] for s in spans]]
+        digest = hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
+        return Judgment(
+            query_id=one.query_id,
+            chunk_id=one.chunk_id,
+            annotator=one.annotator,
+            grade=one.grade,
+            stale=one.stale,
+            reason=one.reason or "",
+            evidence=spans,
+            sha256=sha256,
+            judged_at=one.judged_at,
+            operation_id=f"import-{digest[:40]}",
+            seconds=one.seconds,
+            origin="import",
+        )
+
+    def _located(self, one: Said, sha256: str) -> tuple[Evidence, ...] | None:
+        """Find the quotes in the text that was judged; note a fault and return None when one is not there."""
+        if not one.quotes:
+            return ()
+        live = corpus.chunks(self.connection, [one.chunk_id]).get(one.chunk_id)
+        if live is None or live.sha256 != sha256:
+            live = next(judgments.judged_chunks(self.connection, [(one.chunk_id, sha256)]))[1]
+        spans = {}
+        for given in one.quotes:
+            fits = given.start >= 0 and live.text[given.start : given.end] == given.quote
+            span = given if fits else find_quote(live.text, given.quote)
+            if span is None:
+                mend = "Quote the chunk's own words."
+                self.file.fault(one.line, "the quote is not in the chunk's text", "evidence", given.quote, mend)
+                return None
+            spans[span.start, span.end] = span
+        return tuple(spans[place] for place in sorted(spans))
+
+
+def _near_queries(ids: Sequence[str], value: str) -> str:
+    from rapidfuzz import fuzz, process
+
+    near = [match[0] for match in process.extract(value, ids, scorer=fuzz.ratio, limit=3, score_cutoff=60)]
+    return f"Near: {', '.join(near)}." if near else "Import the questions first."
+
+
+def _near_chunks(connection: sqlite3.Connection, value: str) -> str:
+    try:
+        corpus.chunk(connection, value)
+    except NotFound as error:
+        return error.hint
+    return ""
+
+
+def _write(connection: sqlite3.Connection, who: str, file: ImportFile, found: _Checked) -> None:
+    new = found.added + found.changed
+    for name in dict.fromkeys(one.annotator for one in new):
+        people.add(connection, Person(name), who)
+    imported.append_all(connection, new)
+    if new:
+        counts = {"added": len(found.added), "changed": len(found.changed)}
+        events.record(connection, who, "judgments imported", f"file:{file.name}", new=counts)
+
+
+def _shown(one: Said) -> Mapping[str, object]:
+    return {
+        "query_id": one.query_id,
+        "chunk_id": one.chunk_id,
+        "annotator": one.annotator,
+        "grade": one.grade,
+        "stale": one.stale,
+        "reason": one.reason or "",
+    }

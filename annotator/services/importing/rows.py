@@ -1,0 +1,274 @@
+"""Reads an import file into rows that know their lines: tables with a header, JSON objects, YAML, bare columns.
+
+Which fields there are, and what they mean, is left to the kinds of import beside this module.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from annotator.errors import InputError, Problem
+from annotator.gold.textfile import decode, read_bytes, unpack
+
+__all__ = ["ImportFile", "Record", "Row", "Source", "open_file", "text_fault"]
+
+Source: TypeAlias = Path | str | tuple[str, bytes]
+"""A path (`-` is standard input), or the name and content of an uploaded file."""
+
+_JSON_SPACE: Final = " \t\r\n,"
+
+
+class Record(dict[str, object]):
+    """An object of the file; `line` is where it starts."""
+
+    __slots__ = ("line",)
+
+    def __init__(self, values: Mapping[str, object], line: int) -> None:
+        super().__init__(values)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: its fields by name, and the first and last of its lines, counted from 1."""
+
+    line: int
+    last_line: int
+    values: Mapping[str, object]
+
+
+@dataclass(slots=True)
+class ImportFile:
+    """A file being imported, with the faults found so far; `form` is table, json, yaml or bare."""
+
+    name: str
+    text: str
+    form: str
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines with their ends."""
+        return list(StringIO(self.text, newline=""))
+
+    def fault(self, line: int | None, message: str, name: str = "", value: object = "", mend: str = "") -> None:
+        """Note a fault."""
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        self.problems.append(Problem(message, self.name, line, name, shown, mend))
+
+    def refuse_faults(self, *, hint: str = "") -> None:
+        """Raise InputError with all faults in the order of the file, if there are any."""
+        if self.problems:
+            number = len(self.problems)
+            raise InputError(
+                f"{self.name} was not imported: {number} fault{'s' if number > 1 else ''}. Nothing was written.",
+                problems=sorted(self.problems, key=lambda problem: problem.line or 0),
+                hint=hint,
+            )
+
+    def rows(self, columns: Mapping[str, str]) -> list[Row]:
+        """Read the rows of a form that names its fields; `columns` maps accepted names to the field meant."""
+        read: Callable[[ImportFile], Iterator[Row]] = {"table": _table, "json": _json, "yaml": _yaml}[self.form]
+        return [Row(row.line, row.last_line, self._renamed(row, columns)) for row in read(self)]
+
+    def lines_of(self, rows: Iterable[Row]) -> str:
+        """Return these rows as a file of their own, as they were written, with the header if there is one."""
+        lines = self.lines
+        head = lines[:1] if self.form == "table" else []
+        wanted = head + [line for row in rows for line in lines[row.line - 1 : row.last_line]]
+        return "".join(line if line.endswith(("\n", "\r")) else f"{line}\n" for line in wanted)
+
+    def _renamed(self, row: Row, columns: Mapping[str, str]) -> Mapping[str, object]:
+        values: dict[str, object] = {}
+        for name, value in row.values.items():
+            meant = columns.get(name.strip().lower(), name.strip())
+            if meant in values:
+                self.fault(row.line, f"the field {meant} is given twice", name)
+            values[meant] = value
+        return values
+
+
+def open_file(source: Source, columns: Iterable[str]) -> ImportFile:
+    """Read and decode the file and tell its form; a first line that holds one of `columns` is a header.
+
+    Raises InputError when it cannot be read, is not UTF-8 or marked UTF-16, or is empty.
+    """
+    if isinstance(source, tuple):
+        name, data = source
+        text = decode(unpack(data, name), name)
+    else:
+        name = "standard input" if str(source) == "-" else str(source)
+        text = decode(read_bytes(source), name)
+    if not text.strip():
+        raise InputError(f"{name} is empty.", hint="Choose a file with at least one row.")
+    return ImportFile(name, text, _form(name, text, frozenset(columns)))
+
+
+def text_fault(value: object) -> str:
+    """Say why the value cannot be stored as text, or return "" when it can."""
+    if not isinstance(value, str):
+        return f"is a {type(value).__name__}, not text"
+    if value.isascii():
+        return ""
+    broken = next((character for character in value if "\ud800" <= character <= "\udfff"), "")
+    return f"has the lone surrogate U+{ord(broken):04X}" if broken else ""
+
+
+def _form(name: str, text: str, columns: frozenset[str]) -> str:
+    start = text.lstrip()
+    if start.startswith(("{", "[")):
+        return "json"
+    first = start.split("\n", 1)[0].rstrip()
+    if name.lower().endswith((".yaml", ".yml")) or first == "---" or first.removeprefix("- ").split(":")[0] in columns:
+        return "yaml"
+    header = next(csv.reader([first], delimiter=_delimiter(first)), [])
+    return "table" if columns.intersection(cell.strip().lower() for cell in header) else "bare"
+
+
+def _delimiter(first: str) -> str:
+    return next((sign for sign in ("\t", ",", ";") if sign in first), ",")
+
+
+def _table(file: ImportFile) -> Iterator[Row]:
+    first = file.text.lstrip("\r\n").split("\n", 1)[0]
+    csv.field_size_limit(max(csv.field_size_limit(), len(file.text)))
+    reader = csv.reader(StringIO(file.text, newline=""), delimiter=_delimiter(first), strict=True)
+    header: list[str] = []
+    last = 0
+    try:
+        for cells in reader:
+            line, last = last + 1, reader.line_num
+            if not any(cells):
+                continue
+            if not header:
+                header = [cell.strip() for cell in cells]
+                _check_header(file, header, line)
+            elif len(cells) != len(header):
+                file.fault(
+                    line,
+                    f"the row has {len(cells)} cells, the header {len(header)}",
+                    value=" | ".join(cells),
+                    mend="Put text with commas, quotes or line breaks in double quotes.",
+                )
+            else:
+                yield Row(line, last, dict(zip(header, cells, strict=True)))
+    except csv.Error as error:
+        file.fault(last + 1, f"quotes that do not close or match: {error}", mend='Write a quote inside quotes as "".')
+
+
+def _check_header(file: ImportFile, header: list[str], line: int) -> None:
+    for name in sorted({name for name in header if header.count(name) > 1}):
+        file.fault(line, "the header names a column twice", name or "(without a name)")
+
+
+def _json(file: ImportFile) -> Iterator[Row]:
+    """Objects one a line; a file that is one list or has objects over several lines is read as well."""
+    first = file.text.lstrip().split("\n", 1)[0].rstrip()
+    if first.startswith("[") or not first.endswith("}"):
+        yield from _json_stream(file)
+        return
+    decoder = _json_decoder()
+    for line, text in enumerate(file.lines, 1):
+        if text.strip():
+            try:
+                value = decoder.decode(text)
+            except (ValueError, RecursionError) as error:
+                file.fault(line, f"not JSON: {error}", value=text.strip())
+            else:
+                yield from _object(file, value, line, line)
+
+
+def _json_stream(file: ImportFile) -> Iterator[Row]:
+    decoder = _json_decoder()
+    text = file.text.strip().removeprefix("[").removesuffix("]") if file.text.lstrip().startswith("[") else file.text
+    at, line = 0, 1 + file.text[: file.text.find(text)].count("\n")
+    while True:
+        start = at
+        while start < len(text) and text[start] in _JSON_SPACE:
+            start += 1
+        if start == len(text):
+            return
+        line += text.count("\n", at, start)
+        try:
+            value, at = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError) as error:
+            message = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            wrong = error.pos if isinstance(error, json.JSONDecodeError) else start
+            file.fault(line + text.count("\n", start, wrong), f"not JSON: {message}", value=text[wrong : wrong + 40])
+            return
+        last = line + text.count("\n", start, at)
+        yield from _object(file, value, line, last)
+        line = last
+
+
+def _object(file: ImportFile, value: object, line: int, last_line: int) -> Iterator[Row]:
+    if isinstance(value, dict):
+        yield Row(line, last_line, value)
+    else:
+        file.fault(line, "not an object", value=value, mend='Write one object a line: {"query_id": "q1", …}.')
+
+
+def _json_decoder() -> json.JSONDecoder:
+    def whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            twice = next(name for name, _ in pairs if sum(name == other for other, _ in pairs) > 1)
+            raise ValueError(f"the field {twice!r} is given twice")
+        return made
+
+    def no_constant(name: str) -> Any:
+        raise ValueError(f"{name} is not a JSON value")
+
+    return json.JSONDecoder(object_pairs_hook=whole, parse_constant=no_constant)
+
+
+def _yaml(file: ImportFile) -> Iterator[Row]:
+    """Queries as documents or as one list. Scalars stay text: an id 007, no or null must not become another value."""
+    import yaml
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        for document in yaml.compose_all(file.text, Loader=loader):
+            for node in document.value if isinstance(document, yaml.SequenceNode) else [document]:
+                yield from _yaml_row(file, node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        file.fault(mark.line + 1 if mark else None, f"not YAML: {error.problem or error.context}")
+    except (yaml.YAMLError, RecursionError) as error:
+        file.fault(None, f"not YAML that can be read: {error}")
+
+
+def _yaml_row(file: ImportFile, node: Any) -> Iterator[Row]:
+    line = node.start_mark.line + 1
+    value = _plain(file, node, {})
+    if value == "":  # a document that holds nothing, as between two `---`
+        return
+    if not isinstance(value, Record):
+        file.fault(line, "not fields with names", value=value, mend="Write `query_id: …` and the other fields below.")
+        return
+    ends_before = node.end_mark.column == 0 and node.end_mark.line > node.start_mark.line
+    yield Row(line, node.end_mark.line + (0 if ends_before else 1), value)
+
+
+def _plain(file: ImportFile, node: Any, made: dict[int, object]) -> object:
+    """Turn a node into text, list or Record; what an alias names is shared, not copied."""
+    if id(node) not in made:
+        if node.id == "mapping":
+            record = Record({}, node.start_mark.line + 1)
+            for key, value in node.value:
+                name = str(_plain(file, key, made))
+                if name in record:
+                    file.fault(key.start_mark.line + 1, "the field is given twice", name)
+                record[name] = _plain(file, value, made)
+            made[id(node)] = record
+        elif node.id == "sequence":
+            made[id(node)] = [_plain(file, item, made) for item in node.value]
+        else:
+            made[id(node)] = node.value
+    return made[id(node)]
