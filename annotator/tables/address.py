@@ -14,6 +14,7 @@ __all__ = ["absolute", "expand", "list_tables", "open_table", "refuse_password"]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SQLITE = "sqlite:///"
+_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 _KINDS = "Known are sqlite:///file.db and files .jsonl, .ndjson, .csv, .tsv (each also .gz) and .parquet."
 
 
@@ -31,7 +32,13 @@ def open_table(url: str, table: str = "") -> Table:
         from annotator.tables.jsonl import JsonlTable
 
         return JsonlTable(path)
-    raise InputError(f"{url} is not a kind of chunk table that is known.", hint=_KINDS)
+    if kind == "parquet":
+        from annotator.tables.parquet import ParquetTable
+
+        return ParquetTable(path)
+    from annotator.tables.csvfile import CsvTable
+
+    return CsvTable(path, "\t" if kind == "tsv" else ",")
 
 
 def list_tables(url: str) -> list[str]:
@@ -95,9 +102,10 @@ def _kind(place: str) -> str:
         raise InputError(f"{place} looks like an SQLite file.", hint=f"Write it as {_SQLITE}{place}")
     if name.endswith(".parquet") and place.lower().endswith(".gz"):
         raise InputError("Parquet is compressed inside; a .parquet.gz is not supported.", hint="Unpack it.")
-    return {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}.get(
-        Path(name).suffix, ""
-    )
+    kind = _SUFFIXES.get(Path(name).suffix, "")
+    if not kind:
+        raise InputError(f"{place} is not a kind of chunk table that is known.", hint=_KINDS)
+    return kind
 
 
 def _file(place: str) -> Path:
