@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
+
+from annotator.model import Person, Query
+from annotator.services import chunk_table
+from annotator.store import people, queries
+from annotator.store.database import Workspace
 
 REQUIRE_ALL = os.environ.get("ANNOTATOR_REQUIRE_ALL") == "1"
 """Set in continuous integration: whatever would be skipped for a missing tool fails instead."""
@@ -26,3 +32,57 @@ def shared() -> Path:
     if not (folder / "cases").is_dir():
         missing(f"the reference material is not at {folder}")
     return folder
+
+
+HANDBOOK = (
+    # chunk_id, doc_id, title, position, text
+    (
+        "refunds-v4#1",
+        "refunds-v4",
+        "Refund policy v4",
+        0,
+        "Refunds are paid within 14 days. The support team approves them.",
+    ),
+    (
+        "refunds-v4#2",
+        "refunds-v4",
+        "Refund policy v4",
+        1,
+        "Enterprise refunds after 30 days need the VP Finance (REF-2024/07).",
+    ),
+    ("refunds-v4#3", "refunds-v4", "Refund policy v4", 2, "A written reason is kept for every refund above 500 euros."),
+    (
+        "refunds-v3#1",
+        "refunds-v3",
+        "Refund policy v3 (old)",
+        0,
+        "Refunds are paid within 30 days. The sales team approves them.",
+    ),
+    ("refunds-v3#2", "refunds-v3", "Refund policy v3 (old)", 1, "Enterprise refunds need the head of sales."),
+    ("travel#1", "travel", "Travel expenses", 0, "Train journeys are booked in second class."),
+    ("travel#2", "travel", "Travel expenses", 1, "Receipts are handed in within one month, 🚆 tickets included."),
+    ("errors#1", "errors", "Error codes", 0, "E-4107 means that the gateway lost its clock. Restart it."),
+)
+QUESTIONS = (
+    ("q1", "Who signs off a late refund for a big customer?"),
+    ("q2", "When is money paid back?"),
+    ("q3", "What does E-4107 mean?"),
+)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """A workspace with the handbook above synced, the questions above open, and Ana (admin) and Ben as people."""
+    table = tmp_path / "handbook.jsonl"
+    names = ("chunk_id", "doc_id", "title", "position", "text")
+    table.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in HANDBOOK), "utf-8")
+    made = Workspace(tmp_path / "workspace")
+    made.create()
+    with made.write() as connection:
+        people.add(connection, Person("Ana", "admin"), "Ana")
+        people.add(connection, Person("Ben"), "Ana")
+        for query_id, question in QUESTIONS:
+            queries.add(connection, Query(query_id, question), "Ana")
+    chunk_table.connect(made, "Ana", str(table))
+    chunk_table.sync(made, "Ana")
+    return made

@@ -40,6 +40,8 @@ def find_quote(text: str, quote: str) -> Evidence | None:
         start -= 1
     while end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
         end += 1
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    end = start + len(text[start:end].rstrip())
     return Evidence(text[start:end], start, end)
 
 

@@ -47,7 +47,7 @@ _START = (
         judgment_id INTEGER PRIMARY KEY, operation_id TEXT NOT NULL UNIQUE,
         query_id TEXT NOT NULL REFERENCES queries (query_id), chunk_id TEXT NOT NULL, annotator TEXT NOT NULL,
         withdrawn INTEGER NOT NULL DEFAULT 0 CHECK (withdrawn IN (0, 1)),
-        grade INTEGER CHECK (grade BETWEEN 0 AND 3 AND typeof(grade) = 'integer'),
+        grade INTEGER CHECK (grade IS NULL OR (grade BETWEEN 0 AND 3 AND typeof(grade) = 'integer')),
         stale INTEGER NOT NULL CHECK (stale IN (0, 1)), reason TEXT NOT NULL, evidence TEXT NOT NULL,
         sha256 TEXT NOT NULL, judged_at TEXT NOT NULL, seconds REAL, origin TEXT NOT NULL,
         replaces INTEGER REFERENCES judgments, undoes INTEGER UNIQUE REFERENCES judgments,
