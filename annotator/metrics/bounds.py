@@ -7,122 +7,111 @@ also raises the ideal, so the lowest value has some of the deepest holes relevan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import accumulate
 from math import log2
 from typing import Final
 
-from annotator.metrics.measures import GradedList, Measure
+from annotator.metrics.measures import GradedList
 from annotator.model import GRADES
 
-__all__ = ["bounds"]
+__all__ = ["Ends", "bounds"]
 
+Ends = tuple[float, float]
 TOP: Final = max(GRADES)
 
 
-def bounds(measure: Measure, ranked: GradedList, threshold: int) -> tuple[float, float] | None:
-    """Lowest and highest value of one query over all gradings of its holes within the cut-off.
+def bounds(ranked: GradedList, k: int, threshold: int, values: Mapping[str, float]) -> dict[str, Ends]:
+    """Lowest and highest value of each measure at `k`, by canonical name, over all gradings of the holes of one query.
 
-    None for measures that have no bounds: those without a cut-off, and the judged share itself.
+    `values` are the plain ones. The judged share has no bounds, nor have measures without a cut-off.
     """
-    find = _BOUNDS.get(measure.definition.name)
-    if find is None or measure.k is None:
-        return None
-    holes = [rank for rank, grade in enumerate(ranked.grades[: measure.k], 1) if grade is None]
+    plain = {base: values[f"{base}@{k}"] for base in ("P", "R", "RR", "Success", "AP", "nDCG")}
+    holes = [rank for rank, grade in enumerate(ranked.grades[:k], 1) if grade is None]
     if not holes:
-        value = measure.value(ranked)
-        return value, value
-    return find(measure, ranked, holes, threshold)
+        return {f"{base}@{k}": (value, value) for base, value in plain.items()}
+    ends = {base: (value, value) for base, value in plain.items()}
+    if threshold <= TOP:
+        found = [rank for rank in ranked.relevant_ranks if rank <= k]
+        most = len(found) + len(holes)
+        first = min(holes[0], found[0]) if found else holes[0]
+        ends["P"] = plain["P"], most / k
+        ends["R"] = plain["R"], most / (ranked.relevant + len(holes))
+        ends["RR"] = plain["RR"], 1 / first
+        ends["Success"] = plain["Success"], 1.0
+        ends["AP"] = _average_precision(plain["AP"], ranked.relevant, found, holes)
+    ends["nDCG"] = _ndcg(plain["nDCG"], ranked, holes, k)
+    return {f"{base}@{k}": found for base, found in ends.items()}
 
 
-def _all_or_none(measure: Measure, ranked: GradedList, holes: Sequence[int], threshold: int) -> tuple[float, float]:
-    """Measures that only grow when a hole turns out relevant."""
-    if threshold > TOP:
-        value = measure.value(ranked)
-        return value, value
-    best = GradedList(
-        ranked.grades, sorted([*ranked.relevant_ranks, *holes]), ranked.relevant + len(holes), ranked.ideal
-    )
-    return measure.value(ranked), measure.value(best)
-
-
-def _average_precision(
-    measure: Measure, ranked: GradedList, holes: Sequence[int], threshold: int
-) -> tuple[float, float]:
+def _average_precision(value: float, relevant: int, found: Sequence[int], holes: Sequence[int]) -> Ends:
     """With a given number of relevant holes, AP is highest when they are the first ones, lowest when the last."""
-    value = measure.value(ranked)
-    if threshold > TOP:
-        return value, value
-    k = measure.k or 0
-    known = [rank for rank in ranked.relevant_ranks if rank <= k]
-    total = value * ranked.relevant
-    highest = _extreme(max, total, ranked.relevant, known, holes)
-    lowest = _extreme(min, total, ranked.relevant, known, list(reversed(holes)))
-    return min(value, lowest), max(value, highest)
+    highest = _extreme(max, value, relevant, found, holes)
+    lowest = _extreme(min, value, relevant, found, holes[::-1])
+    return lowest, highest
 
 
 def _extreme(
-    better: Callable[[float, float], float], total: float, relevant: int, known: Sequence[int], holes: Sequence[int]
+    better: Callable[[float, float], float], value: float, relevant: int, found: Sequence[int], holes: Sequence[int]
 ) -> float:
     """Add the holes one by one in the order given and keep the best AP on the way."""
-    best = total / relevant if relevant else 0.0
-    chosen = list(known)
+    best, total = value, value * relevant
+    chosen = list(found)
     for count, hole in enumerate(holes, 1):
-        before = sum(rank < hole for rank in chosen)
-        total += (before + 1) / hole + sum(1 / rank for rank in chosen if rank > hole)
+        before = 1
+        for rank in chosen:
+            if rank < hole:
+                before += 1
+            else:
+                total += 1 / rank
+        total += before / hole
         chosen.append(hole)
         best = better(best, total / (relevant + count))
     return best
 
 
-def _ndcg(measure: Measure, ranked: GradedList, holes: Sequence[int], _threshold: int) -> tuple[float, float]:
+def _ndcg(value: float, ranked: GradedList, holes: Sequence[int], k: int) -> Ends:
     """DCG and its ideal are sums over grade levels: level t counts the places of the chunks graded t or more.
 
     The lowest value has grade 3 on some number of the deepest holes and 0 elsewhere, as the ratio of a linear and a
     convex function has its minimum at a corner. The highest is found level by level (Dinkelbach's method): grades fall
     with rank, and the best number of holes at each level follows from the ratio reached so far.
     """
-    k = measure.k or 0
-    worth = [1 / log2(rank + 1) for rank in range(1, k + 1)]
-    ideal_of = [0.0, *accumulate(worth)]
+    worth, sum_of_first = _discounts(k)
     gained = sum(grade * worth[place] for place, grade in enumerate(ranked.grades[:k]) if grade and grade > 0)
-    at_level = [sum(grade >= level for grade in ranked.ideal) for level in range(1, TOP + 1)]
-    levels = range(TOP)
-    above = sum(grade * worth[place] for place, grade in enumerate(ranked.ideal[:k]))
-    above -= sum(ideal_of[min(k, count)] for count in at_level)  # the part of the ideal over grade 3
-
-    def ideal(counts: Sequence[int]) -> float:
-        return above + sum(ideal_of[min(k, at_level[level] + counts[level])] for level in levels)
+    sizes = range(len(holes) + 1)
+    # ideal_at[t][n]: the part of the ideal at level t + 1 with n holes added to it
+    ideal_at = []
+    for level in range(1, TOP + 1):
+        known = sum(grade >= level for grade in ranked.ideal)
+        ideal_at.append([sum_of_first[min(k, known + size)] for size in sizes])
+    above = sum((grade - TOP) * worth[place] for place, grade in enumerate(ranked.ideal[:k]) if grade > TOP)
 
     shallow = [0.0, *accumulate(worth[hole - 1] for hole in holes)]
     deep = [0.0, *accumulate(worth[hole - 1] for hole in reversed(holes))]
-    sizes = range(len(holes) + 1)
-    lowest = min(_ratio(gained + TOP * deep[size], ideal([size] * TOP)) for size in sizes)
-
-    counts = [len(holes)] * TOP
-    highest = max(_ratio(gained, ideal([0] * TOP)), _ratio(gained + TOP * shallow[-1], ideal(counts)))
-    while True:
-        counts = [
-            max(sizes, key=lambda size, n=at_level[level], r=highest: shallow[size] - r * ideal_of[min(k, n + size)])  # type: ignore[misc]
-            for level in levels
+    lowest = min(
+        _ratio(gained + TOP * worst, above + sum(parts)) for worst, *parts in zip(deep, *ideal_at, strict=True)
+    )
+    highest = max(value, _ratio(gained + TOP * shallow[-1], above + sum(ideal[-1] for ideal in ideal_at)))
+    while highest < 1:
+        best = [
+            max(zip(shallow, ideal, strict=True), key=lambda part, ratio=highest: part[0] - ratio * part[1])  # type: ignore[misc]
+            for ideal in ideal_at
         ]
-        reached = _ratio(gained + sum(shallow[count] for count in counts), ideal(counts))
+        reached = _ratio(gained + sum(part[0] for part in best), above + sum(part[1] for part in best))
         if reached <= highest + 1e-12:
             break
         highest = reached
-    value = measure.value(ranked)
-    return min(value, lowest), max(value, min(highest, 1.0))
+    return min(value, lowest), min(highest, 1.0)
+
+
+@cache
+def _discounts(k: int) -> tuple[list[float], list[float]]:
+    """What a grade of 1 is worth at each rank down to k, and the sums of the first 0, 1, … k of them."""
+    worth = [1 / log2(rank + 1) for rank in range(1, k + 1)]
+    return worth, [0.0, *accumulate(worth)]
 
 
 def _ratio(gained: float, ideal: float) -> float:
     return gained / ideal if ideal else 0.0
-
-
-_BOUNDS: Final[dict[str, Callable[[Measure, GradedList, Sequence[int], int], tuple[float, float]]]] = {
-    "P": _all_or_none,
-    "R": _all_or_none,
-    "RR": _all_or_none,
-    "Success": _all_or_none,
-    "AP": _average_precision,
-    "nDCG": _ndcg,
-}

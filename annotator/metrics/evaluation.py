@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from annotator.errors import InputError
 from annotator.gold.goldset import GoldSet
-from annotator.metrics.bounds import bounds
+from annotator.metrics.bounds import Ends, bounds
 from annotator.metrics.measures import GradedList, all_measures, check_cuts
 from annotator.model import Run, RunQuery
 
@@ -71,8 +71,8 @@ class Evaluation:
     per_query: Mapping[str, Mapping[str, float]]
     judged: Mapping[str, tuple[int, int]]
     """`Judged@k` as a fraction over all queries: judged chunks, retrieved chunks within k."""
-    bounds: Mapping[str, tuple[float, float]]
-    query_bounds: Mapping[str, Mapping[str, tuple[float, float]]]
+    bounds: Mapping[str, Ends]
+    query_bounds: Mapping[str, Mapping[str, Ends]]
     slices: tuple[Slice, ...]
     unanswerable: Unanswerable
     warnings: tuple[str, ...]
@@ -101,23 +101,23 @@ def evaluate(
     if threshold < 1:
         raise InputError(f"The threshold is a grade from 1, not {threshold}.", hint="Grade 0 means irrelevant.")
     query_ids = gold.judged_queries
-    measures = all_measures(cuts)
+    measures = {measure.name: measure for measure in all_measures(cuts)}
     per_query: dict[str, dict[str, float]] = {}
-    query_bounds: dict[str, dict[str, tuple[float, float]]] = {}
+    query_bounds: dict[str, dict[str, Ends]] = {}
     judged = {f"Judged@{cut}": (0, 0) for cut in cuts}
     no_relevant = 0
     for query_id in query_ids:
         answer = run.queries.get(query_id)
-        ranked = GradedList.of(answer.chunk_ids if answer else (), gold.grades[query_id], threshold)
+        ranked = GradedList.of(answer.chunk_ids if answer else (), gold.grades[query_id], threshold, cuts[-1])
         no_relevant += not ranked.relevant
-        per_query[query_id] = {measure.name: measure.value(ranked) for measure in measures}
-        found = ((measure.name, bounds(measure, ranked, threshold)) for measure in measures)
-        query_bounds[query_id] = {name: ends for name, ends in found if ends}
+        values = per_query[query_id] = {name: measure.value(ranked) for name, measure in measures.items()}
+        ends = query_bounds[query_id] = {}
         for cut in cuts:
+            ends |= bounds(ranked, cut, threshold, values)
             top = ranked.grades[:cut]
             known, retrieved = judged[f"Judged@{cut}"]
             judged[f"Judged@{cut}"] = (known + len(top) - top.count(None), retrieved + len(top))
-    names = [measure.name for measure in measures]
+    names = list(measures)
     answered = [query_id for query_id in query_ids if query_id in run.queries]
     left_out = gold.unanswerable
     return Evaluation(

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
+from sys import maxsize
 
 from annotator.errors import InputError
 
@@ -20,22 +21,22 @@ class GradedList:
     """One query's ranked list seen through its judgments; all that a measure needs to know."""
 
     grades: Sequence[int | None]
-    """Grade of the chunk at each rank, best rank first; None where nobody judged it."""
+    """Grade of the chunk at each rank down to the deepest cut-off, best rank first; None where nobody judged it."""
     relevant_ranks: Sequence[int]
-    """Ranks, counted from 1, whose grade reaches the threshold."""
+    """Ranks in the whole list, counted from 1, whose grade reaches the threshold."""
     relevant: int
     """Judged chunks of the query that reach the threshold, retrieved or not."""
     ideal: Sequence[int]
     """Positive grades of all judged chunks of the query, highest first."""
 
     @classmethod
-    def of(cls, chunk_ids: Iterable[str], judged: Mapping[str, int], threshold: int) -> GradedList:
-        """Grade a ranked list. `threshold` is at least 1."""
-        grades = list(map(judged.get, chunk_ids))
+    def of(cls, chunk_ids: Sequence[str], judged: Mapping[str, int], threshold: int, depth: int) -> GradedList:
+        """Grade a ranked list; cut-offs go down to `depth`, `threshold` is at least 1."""
+        relevant = {chunk_id for chunk_id, grade in judged.items() if grade >= threshold}
         return cls(
-            grades,
-            [rank for rank, grade in enumerate(grades, 1) if grade and grade >= threshold],
-            sum(grade >= threshold for grade in judged.values()),
+            list(map(judged.get, chunk_ids[:depth])),
+            [rank for rank, chunk_id in enumerate(chunk_ids, 1) if chunk_id in relevant],
+            len(relevant),
             sorted((grade for grade in judged.values() if grade > 0), reverse=True),
         )
 
@@ -181,7 +182,7 @@ class Measure:
 
     def value(self, ranked: GradedList) -> float:
         """Value for one query."""
-        return self.definition.formula(ranked, len(ranked.grades) if self.k is None else self.k)
+        return self.definition.formula(ranked, maxsize if self.k is None else self.k)
 
 
 def check_cuts(cuts: Iterable[int]) -> tuple[int, ...]:

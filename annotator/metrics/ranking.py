@@ -7,38 +7,52 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from itertools import islice
+from dataclasses import dataclass
+from itertools import islice, pairwise
 from math import isfinite
 from operator import sub
 
 from annotator.errors import Problem
 from annotator.model import MAX_ID_LENGTH, id_fault
 
-__all__ = ["best_first", "list_faults", "same_in_32_bits"]
+__all__ = ["Ordered", "best_first", "list_faults"]
 
 
-def best_first(chunk_ids: Sequence[str], scores: Sequence[float]) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """Order a list by the rule; the scores must be finite."""
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """A list in the order of the rule. `moved`: it came in another one. `narrow`: see `best_first`."""
+
+    chunk_ids: tuple[str, ...]
+    scores: tuple[float, ...]
+    moved: bool
+    narrow: bool
+
+
+def best_first(chunk_ids: Sequence[str], scores: Sequence[float]) -> Ordered:
+    """Order a list by the rule; the scores must be finite.
+
+    `narrow` says that two neighbours differ in 64 bits but not in 32, where older tools see a tie.
+    """
     # most files come in order already: one pass over the gaps is far cheaper than sorting pairs
-    if min(map(sub, scores, islice(scores, 1, None)), default=1.0) > 0:
-        return tuple(chunk_ids), tuple(scores)
-    pairs = sorted(zip(scores, chunk_ids, strict=True), reverse=True)
-    return tuple(chunk_id for _, chunk_id in pairs), tuple(score for score, _ in pairs)
+    gap = min(map(sub, scores, islice(scores, 1, None)), default=1.0)
+    if gap > 0:
+        ranked, ordered, moved = tuple(chunk_ids), tuple(scores), False
+    else:
+        pairs = sorted(zip(scores, chunk_ids, strict=True), reverse=True)
+        ranked, ordered = tuple(chunk_id for _, chunk_id in pairs), tuple(score for score, _ in pairs)
+        moved = ranked != tuple(chunk_ids)
+    return Ordered(ranked, ordered, moved, _same_in_32_bits(ordered, gap))
 
 
-def same_in_32_bits(scores: Sequence[float]) -> bool:
-    """Say whether two neighbours of an ordered list differ in 64 bits but not in 32, where older tools see a tie."""
+def _same_in_32_bits(scores: Sequence[float], gap: float) -> bool:
+    """`gap` is under the least difference of two neighbours; wide enough, it settles the question at once."""
     if len(scores) < 2:
         return False
     widest = max(abs(scores[0]), abs(scores[-1]))
-    gap = min(map(sub, scores, islice(scores, 1, None)))
     if widest < 3e38 and gap > max(widest * 2**-23, 2**-148):
         return False
     narrow = array("f", scores)
-    return any(
-        a == b and c != d
-        for a, b, c, d in zip(narrow, islice(narrow, 1, None), scores, islice(scores, 1, None), strict=False)
-    )
+    return any(a == b and c != d for (a, b), (c, d) in zip(pairwise(narrow), pairwise(scores), strict=True))
 
 
 def list_faults(
@@ -48,7 +62,7 @@ def list_faults(
 
     A sound list costs three passes in C; only an unsound one is walked item by item.
     """
-    if _sound(chunk_ids) and len(set(chunk_ids)) == len(chunk_ids) and (not scores or isfinite(sum(scores))):
+    if _sound(chunk_ids) and (not scores or isfinite(sum(scores))):
         return []
     problems = []
     first: dict[object, int] = {}
@@ -74,11 +88,13 @@ def list_faults(
 
 
 def _sound(chunk_ids: Sequence[object]) -> bool:
-    texts = [chunk_id for chunk_id in chunk_ids if isinstance(chunk_id, str)]
-    if len(texts) < len(chunk_ids):
+    """Say whether the ids are sound beyond doubt: text that is short, printable, not empty, no two alike."""
+    try:
+        # printable text has no control characters and no surrogates; other text is left to the exact check
+        if not "".join(chunk_ids).isprintable():  # type: ignore[arg-type]
+            return False
+    except TypeError:
         return False
-    if not texts:
-        return True
-    # printable text has no control characters and no surrogates; other text is left to the exact check
-    lengths = list(map(len, texts))
-    return 0 < min(lengths) <= max(lengths) <= MAX_ID_LENGTH and "".join(texts).isprintable()
+    different = set(chunk_ids)
+    longest = max(map(len, chunk_ids), default=0)  # type: ignore[arg-type]
+    return len(different) == len(chunk_ids) and "" not in different and longest <= MAX_ID_LENGTH

@@ -15,7 +15,7 @@ from typing import Final
 from annotator.errors import InputError, Problem
 from annotator.gold.goldfiles import JsonObject, load_json
 from annotator.gold.tablefile import find_columns, header_of, table_rows, trec_rows
-from annotator.metrics.ranking import best_first, list_faults, same_in_32_bits
+from annotator.metrics.ranking import best_first, list_faults
 from annotator.model import RunQuery, id_fault
 
 __all__ = ["RunContent", "read_rankings", "read_run"]
@@ -85,11 +85,13 @@ class RunContent:
         if faults:
             self.problems += faults
             return
-        ranked, ordered = tuple(chunk_ids), None
-        if scores is not None:
-            ranked, ordered = best_first(chunk_ids, scores)
-            self.reordered += ordered != tuple(scores)
-            if same_in_32_bits(ordered):
+        if scores is None:
+            ranked, ordered = tuple(chunk_ids), None
+        else:
+            by_rule = best_first(chunk_ids, scores)
+            ranked, ordered = by_rule.chunk_ids, by_rule.scores
+            self.reordered += by_rule.moved
+            if by_rule.narrow:
                 self.narrow.append(query)
         self.queries[query] = RunQuery(query, ranked, ordered, candidates, filtered_out, trace or {})
 
