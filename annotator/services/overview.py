@@ -1,0 +1,157 @@
+"""How the workspace stands: the counts of `status`, and what the Home page tells a person to do next."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from annotator.model import QUERY_STATES, Person, Query
+from annotator.review.coverage import Coverage, coverage
+from annotator.services.facets import facet_names, facet_targets
+from annotator.services.readiness import pairs_unsettled
+from annotator.store import corpus, counts, people, queries, runs, settings, versions
+from annotator.store.corpus import Sync
+from annotator.store.database import Workspace
+from annotator.store.runs import RunInfo
+from annotator.store.versions import Version
+
+__all__ = ["Home", "NextStep", "home", "status"]
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """What to do next: one sentence, the page where it is done, and the question it is about if it is about one."""
+
+    sentence: str
+    page: str
+    query_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What the Home page shows one person."""
+
+    connected: bool
+    chunks: int
+    last_sync: Sync | None
+    drift: int
+    queries: Mapping[str, int]
+    """State → number of questions; every state is there."""
+    queue: int
+    """Open questions that wait for this person."""
+    next_query: str
+    mine: int
+    """Questions this person has judged something for."""
+    disputes: int
+    coverage: Coverage
+    targets: Mapping[str, Mapping[str, int]]
+    latest_version: Version | None
+    latest_run: RunInfo | None
+    next_step: NextStep
+
+    @property
+    def progress(self) -> float:
+        """Share of the questions, without drafts and retired ones, on which work is finished; 0 to 1."""
+        working = sum(self.queries[state] for state in ("open", "complete", "disputed"))
+        return self.queries["complete"] / working if working else 0.0
+
+
+def status(workspace: Workspace) -> dict[str, object]:
+    """Return the counts of the workspace under the names that scripts rely on."""
+    disputed = _disputed(workspace)
+    with workspace.read() as connection:
+        every = queries.all_queries(connection)
+        said = counts.labels(connection)
+        return {
+            "chunks": corpus.count(connection),
+            "queries": _states(every, frozenset(disputed)),
+            "judgments": said.judgments,
+            "judged_pairs": said.pairs,
+            "annotators": said.annotators,
+            "disputes": sum(disputed.values()),
+            "coverage": {facet: dict(values) for facet, values in _coverage(connection, every).counts.items()},
+            "versions": len(versions.all_versions(connection)),
+            "drift": counts.drifted_chunks(connection),
+        }
+
+
+def home(workspace: Workspace, annotator: str) -> Home:
+    """Return what the Home page shows this person."""
+    disputed = _disputed(workspace)
+    with workspace.read() as connection:
+        every = queries.all_queries(connection)
+        judged = counts.judged_queries(connection, annotator)
+        waiting = [one for one in every if one.state == "open" and one.owner in ("", annotator)]
+        following = next((one for one in waiting if one.query_id not in judged), waiting[0] if waiting else None)
+        known_versions = versions.all_versions(connection)
+        known_runs = runs.all_runs(connection)
+        syncs = [one for one in corpus.syncs(connection) if one.finished_at is not None]
+        found = Home(
+            connected=settings.get(connection, "table") is not None,
+            chunks=corpus.count(connection),
+            last_sync=syncs[0] if syncs else None,
+            drift=counts.drifted_chunks(connection),
+            queries=_states(every, frozenset(disputed)),
+            queue=len(waiting),
+            next_query=following.query_id if following else "",
+            mine=len(judged),
+            disputes=sum(disputed.values()),
+            coverage=_coverage(connection, every),
+            targets=facet_targets(connection),
+            latest_version=known_versions[0] if known_versions else None,
+            latest_run=known_runs[0] if known_runs else None,
+            next_step=NextStep("", "home"),
+        )
+        person = people.find(connection, annotator) or Person(annotator, "reader")
+    return replace(found, next_step=_next_step(found, person, following))
+
+
+def _disputed(workspace: Workspace) -> Counter[str]:
+    """Query id → number of pairs on which people differ and a reviewer has to decide."""
+    return Counter(one.query_id for one in pairs_unsettled(workspace) if one.blocks)
+
+
+def _states(every: Sequence[Query], disputed: frozenset[str]) -> dict[str, int]:
+    found = dict.fromkeys(QUERY_STATES, 0)
+    for one in every:
+        derived = one.query_id in disputed and one.state in ("open", "complete")
+        found["disputed" if derived else one.state] += 1
+    return found
+
+
+def _coverage(connection: sqlite3.Connection, every: Sequence[Query]) -> Coverage:
+    working = [one for one in every if one.state in ("open", "complete")]
+    return coverage(working, facet_names(connection), facet_targets(connection))
+
+
+def _next_step(found: Home, person: Person, following: Query | None) -> NextStep:
+    admin, decides = person.role == "admin", person.role in ("reviewer", "admin")
+    if not found.connected and admin:
+        return NextStep("Connect the chunk table of your retrieval system.", "settings")
+    if not found.chunks:
+        return NextStep("Read in the chunk table: it was not synced yet.", "chunks")
+    if not sum(found.queries.values()):
+        return NextStep("Write the first question, or import some.", "queries")
+    if decides and found.disputes:
+        return NextStep(f"Decide {_number(found.disputes, 'disputed label')}.", "review")
+    if person.role != "reader" and following is not None:
+        return NextStep(f"Go on with “{_short(following.question)}”", "annotate", following.query_id)
+    if decides and found.drift:
+        return NextStep(
+            f"See what became of {_number(found.drift, 'judged chunk')} that changed or vanished.", "chunks"
+        )
+    if found.coverage.gaps:
+        return NextStep(f"Add a question: {found.coverage.gaps[0].message}.", "queries")
+    if decides and found.latest_version is None:
+        return NextStep("Freeze the first version of the gold set.", "gold_sets")
+    return NextStep("Compare your runs against the gold set.", "metrics")
+
+
+def _number(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _short(question: str) -> str:
+    return question if len(question) <= 80 else question[:79] + "…"
