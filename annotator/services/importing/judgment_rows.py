@@ -88,7 +88,7 @@ def bare_rows(file: ImportFile, grades: Mapping[str, int | None]) -> list[Row]:
             mend = "Write query, 0, chunk, grade; or a table with a header: query_id, chunk_id, grade."
             file.fault(line, f"{len(columns)} columns instead of 4", value=" ".join(columns), mend=mend)
             continue
-        rows.append(Row(line, line, {"query_id": query_id, "chunk_id": chunk_id, "grade": grade}))
+        rows.append(Row(line, {"query_id": query_id, "chunk_id": chunk_id, "grade": grade}))
     return rows
 
 

@@ -57,7 +57,6 @@ def import_judgments(
             file.refuse_faults(hint=reading.grades_hint())
         if not dry_run:
             _write(connection, who, file, found)
-    bad = {problem.line for problem in file.problems}
     return ImportReport(
         added=len(found.added),
         changed=len(found.changed),
@@ -66,7 +65,7 @@ def import_judgments(
         warnings=tuple(reading.warnings() + found.warnings()),
         first_rows=tuple(_shown(one) for one in said[:SHOWN_ROWS]),
         problems=tuple(file.problems),
-        rest=file.lines_of(row for row in rows if row.line in bad) if file.problems else "",
+        rest=file.refused(),
         dry_run=dry_run,
     )
 

@@ -68,7 +68,6 @@ def import_queries(
         ]
         if not dry_run:
             _write(connection, who, file, plan, known_facets, new_facets)
-    bad = {problem.line for problem in file.problems}
     return ImportReport(
         added=sum(old is None for old, _ in plan),
         changed=sum(old is not None and old != new for old, new in plan),
@@ -76,7 +75,7 @@ def import_queries(
         warnings=tuple(reading.warnings(new_facets)),
         first_rows=tuple(queries.record_of(new) for _, new in plan[:SHOWN_ROWS]),
         problems=tuple(file.problems),
-        rest=file.lines_of(row for row in rows if row.line in bad) if file.problems else "",
+        rest=file.refused(),
         dry_run=dry_run,
     )
 
@@ -87,7 +86,7 @@ def _bare_rows(file: ImportFile) -> list[Row]:
     for number, text in enumerate(file.lines, 1):
         query_id, tab, question = text.rstrip("\r\n").partition("\t")
         if tab:
-            rows.append(Row(number, number, {"query_id": query_id, "question": question}))
+            rows.append(Row(number, {"query_id": query_id, "question": question}))
         elif text.strip():
             mend = "Write the id, a tab and the question, or a header with query_id and question."
             file.fault(number, "no query id and question", value=text.strip(), mend=mend)

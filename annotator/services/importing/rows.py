@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
@@ -36,10 +37,9 @@ class Record(dict[str, object]):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: its fields by name, and the first and last of its lines, counted from 1."""
+    """One row: its fields by name, and its first line, counted from 1."""
 
     line: int
-    last_line: int
     values: Mapping[str, object]
 
 
@@ -51,6 +51,8 @@ class ImportFile:
     text: str
     form: str
     problems: list[Problem] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    """First and last line of every row that takes more than one, in order."""
 
     @property
     def lines(self) -> list[str]:
@@ -75,14 +77,26 @@ class ImportFile:
     def rows(self, columns: Mapping[str, str]) -> list[Row]:
         """Read the rows of a form that names its fields; `columns` maps accepted names to the field meant."""
         read: Callable[[ImportFile], Iterator[Row]] = {"table": _table, "json": _json, "yaml": _yaml}[self.form]
-        return [Row(row.line, row.last_line, self._renamed(row, columns)) for row in read(self)]
+        return [Row(row.line, self._renamed(row, columns)) for row in read(self)]
 
-    def lines_of(self, rows: Iterable[Row]) -> str:
-        """Return these rows as a file of their own, as they were written, with the header if there is one."""
+    def refused(self) -> str:
+        """Return the rows with faults as a file of their own, as they were written, with the header if there is one."""
+        if not self.problems:
+            return ""
         lines = self.lines
-        head = lines[:1] if self.form == "table" else []
-        wanted = head + [line for row in rows for line in lines[row.line - 1 : row.last_line]]
-        return "".join(line if line.endswith(("\n", "\r")) else f"{line}\n" for line in wanted)
+        wanted = {1} if self.form == "table" else set()
+        for problem in self.problems:
+            first, last = self._span(problem.line or 1)
+            wanted.update(range(first, last + 1))
+        kept = [lines[number - 1] for number in sorted(wanted) if number <= len(lines)]
+        return "".join(line if line.endswith(("\n", "\r")) else f"{line}\n" for line in kept)
+
+    def _span(self, line: int) -> tuple[int, int]:
+        """The lines of the row that this line is part of."""
+        place = bisect_right(self.spans, (line, len(self.text)))
+        if place and self.spans[place - 1][1] >= line:
+            return self.spans[place - 1]
+        return line, line
 
     def _renamed(self, row: Row, columns: Mapping[str, str]) -> Mapping[str, object]:
         values: dict[str, object] = {}
@@ -146,6 +160,7 @@ def _table(file: ImportFile) -> Iterator[Row]:
             line, last = last + 1, reader.line_num
             if not any(cells):
                 continue
+            _note_span(file, line, last)
             if not header:
                 header = [cell.strip() for cell in cells]
                 _check_header(file, header, line)
@@ -157,7 +172,7 @@ def _table(file: ImportFile) -> Iterator[Row]:
                     mend="Put text with commas, quotes or line breaks in double quotes.",
                 )
             else:
-                yield Row(line, last, dict(zip(header, cells, strict=True)))
+                yield Row(line, dict(zip(header, cells, strict=True)))
     except csv.Error as error:
         file.fault(last + 1, f"quotes that do not close or match: {error}", mend='Write a quote inside quotes as "".')
 
@@ -181,7 +196,7 @@ def _json(file: ImportFile) -> Iterator[Row]:
             except (ValueError, RecursionError) as error:
                 file.fault(line, f"not JSON: {error}", value=text.strip())
             else:
-                yield from _object(file, value, line, line)
+                yield from _object(file, value, line)
 
 
 def _json_stream(file: ImportFile) -> Iterator[Row]:
@@ -203,15 +218,21 @@ def _json_stream(file: ImportFile) -> Iterator[Row]:
             file.fault(line + text.count("\n", start, wrong), f"not JSON: {message}", value=text[wrong : wrong + 40])
             return
         last = line + text.count("\n", start, at)
-        yield from _object(file, value, line, last)
+        _note_span(file, line, last)
+        yield from _object(file, value, line)
         line = last
 
 
-def _object(file: ImportFile, value: object, line: int, last_line: int) -> Iterator[Row]:
+def _object(file: ImportFile, value: object, line: int) -> Iterator[Row]:
     if isinstance(value, dict):
-        yield Row(line, last_line, value)
+        yield Row(line, value)
     else:
         file.fault(line, "not an object", value=value, mend='Write one object a line: {"query_id": "q1", …}.')
+
+
+def _note_span(file: ImportFile, first: int, last: int) -> None:
+    if last > first:
+        file.spans.append((first, last))
 
 
 def _json_decoder() -> json.JSONDecoder:
@@ -246,14 +267,15 @@ def _yaml(file: ImportFile) -> Iterator[Row]:
 
 def _yaml_row(file: ImportFile, node: Any) -> Iterator[Row]:
     line = node.start_mark.line + 1
+    ends_before = node.end_mark.column == 0 and node.end_mark.line > node.start_mark.line
+    _note_span(file, line, node.end_mark.line + (0 if ends_before else 1))
     value = _plain(file, node, {})
     if value == "":  # a document that holds nothing, as between two `---`
         return
     if not isinstance(value, Record):
         file.fault(line, "not fields with names", value=value, mend="Write `query_id: …` and the other fields below.")
         return
-    ends_before = node.end_mark.column == 0 and node.end_mark.line > node.start_mark.line
-    yield Row(line, node.end_mark.line + (0 if ends_before else 1), value)
+    yield Row(line, value)
 
 
 def _plain(file: ImportFile, node: Any, made: dict[int, object]) -> object:
