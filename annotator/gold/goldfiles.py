@@ -204,7 +204,8 @@ def _read_json(text: str, file: str) -> GoldContent:
         first: object = load_json(lines[0][1], file)
     except InputError:
         first = None
-    if not (isinstance(first, JsonObject) and isinstance(dict(first).get("query_id"), str)):
+    fields = dict(first) if isinstance(first, JsonObject) else {}
+    if "query_id" not in fields or isinstance(fields["query_id"], JsonObject):
         return read_pairs(load_json(text, file), file)
     content = GoldContent(file, OWN_GRADES)
     for number, line in lines:

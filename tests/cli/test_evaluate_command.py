@@ -1,0 +1,145 @@
+"""`evaluate` as scripts call it: exit codes, streams, JSON keys, files, and how little it loads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+GOLD = """\
+{"query_id":"q1","question":"one","gold":[{"chunk_id":"a","relevance":3}],"slice":{"domain":"policy"}}
+{"query_id":"q2","question":"two","gold":[{"chunk_id":"b","relevance":2}],"slice":{"domain":"support"}}
+"""
+RUN = "q1 Q0 a 1 2.0 t\nq1 Q0 x 2 1.0 t\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "gold.jsonl").write_text(GOLD, "utf-8")
+    (tmp_path / "run.trec").write_text(RUN, "utf-8")
+    return tmp_path
+
+
+def call(folder: Path, *arguments: str, stdin: str = "", home: Path | None = None) -> subprocess.CompletedProcess[str]:
+    place = ["--home", str(home)] if home else []
+    return subprocess.run(
+        [sys.executable, "-m", "annotator", *place, "evaluate", *arguments],
+        cwd=folder, env={"PYTHONPATH": str(ROOT), "PATH": ""}, input=stdin, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_text_goes_to_stdout_with_four_decimals_and_all_counts(folder: Path) -> None:
+    done = call(folder, "--gold", "gold.jsonl", "--run", "run.trec", "-k", "5")
+    assert done.returncode == 0, done.stderr
+    assert "nDCG@5         0.5000" in done.stdout
+    assert "2 judged queries: 1 answered, 1 missing" in done.stdout
+    assert "1 of 2 chunks" in done.stdout
+    assert done.stderr == ""
+
+
+def test_json_has_the_keys_scripts_rely_on(folder: Path) -> None:
+    done = call(
+        folder, "--gold", "gold.jsonl", "--run", "run.trec", "-k", "5", "--by", "domain", "--per-query", "--json"
+    )
+    result = json.loads(done.stdout)
+    assert set(result["gold"]) == {"name", "version", "digest", "queries", "judged_pairs"}
+    assert (result["k"], result["threshold"], result["level"]) == ([5], 1, "chunk")
+    (run,) = result["runs"]
+    assert run["name"] == "run"
+    assert {"judged", "answered", "missing", "no_relevant", "not_in_gold"} <= set(run["counts"])
+    assert run["measures"]["R@5"] == 0.5
+    assert run["per_query"]["q1"]["AP"] == 1.0
+    assert run["bounds"]["P@5"] == [0.1, 0.2]
+    assert [(s["facet"], s["value"], s["n"]) for s in run["slices"]] == [
+        ("domain", "policy", 1),
+        ("domain", "support", 1),
+    ]
+
+
+def test_json_and_format_json_are_the_same(folder: Path) -> None:
+    arguments = ("--gold", "gold.jsonl", "--run", "run.trec")
+    assert call(folder, *arguments, "--json").stdout == call(folder, *arguments, "--format", "json").stdout
+
+
+def test_a_dash_reads_standard_input(folder: Path) -> None:
+    done = call(folder, "--gold", "gold.jsonl", "--run", "-", "--json", stdin=RUN)
+    assert json.loads(done.stdout)["runs"][0]["name"] == "standard input"
+
+
+def test_output_is_written_whole_and_leaves_nothing_beside_it(folder: Path) -> None:
+    done = call(folder, "--gold", "gold.jsonl", "--run", "run.trec", "--json", "-o", "result.json")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert json.loads((folder / "result.json").read_text("utf-8"))["k"] == [5, 10]
+    assert sorted(path.name for path in folder.iterdir()) == ["gold.jsonl", "result.json", "run.trec"]
+
+
+def test_a_version_number_is_looked_up_in_the_workspace(folder: Path) -> None:
+    release = folder / "home" / "releases" / "policies-v12"
+    release.mkdir(parents=True)
+    (release / "gold.jsonl").write_text(GOLD, "utf-8")
+    (release / "manifest.json").write_text('{"name": "policies", "version": 12, "digest": "d"}', "utf-8")
+    done = call(folder, "--gold", "12", "--run", "run.trec", "--json", home=folder / "home")
+    assert json.loads(done.stdout)["gold"]["version"] == 12
+    missing = call(folder, "--gold", "2", "--run", "run.trec", home=folder / "home")
+    assert missing.returncode == 2
+    assert "policies-v12" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--gold", "gold.jsonl"],
+        ["--gold", "nowhere", "--run", "run.trec"],
+        ["--gold", "gold.jsonl", "--run", "nowhere"],
+        ["--gold", "gold.jsonl", "--run", "run.trec", "-k", "0"],
+        ["--gold", "gold.jsonl", "--run", "run.trec", "--threshold", "0"],
+        ["--gold", "gold.jsonl", "--run", "run.trec", "--by", "nothing"],
+        ["--gold", "gold.jsonl", "--run", "gold.jsonl"],
+        ["--gold", "gold.jsonl", "--run", "run.trec", "-o", "no/such/folder"],
+        ["--gold", "gold.jsonl", "--run", "other.trec"],
+    ],
+)
+def test_what_cannot_be_answered_is_exit_2_with_a_message_and_no_traceback(folder: Path, arguments: list[str]) -> None:
+    (folder / "other.trec").write_text("another Q0 a 1 2.0 t\n", "utf-8")
+    done = call(folder, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_it_starts_without_the_heavy_libraries(folder: Path) -> None:
+    code = (
+        "import sys; from annotator.cli import main;"
+        "code = main(['evaluate', '--gold', 'gold.jsonl', '--run', 'run.trec', '--json']);"
+        "heavy = {'streamlit', 'pandas', 'numpy', 'sqlite_utils', 'tantivy', 'rapidfuzz', 'yaml', 'msgspec', 'altair'};"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.strip()) == (0, "[]")
+
+
+def test_importing_the_package_loads_none_of_it() -> None:
+    code = "import sys, annotator; print([name for name in sys.modules if name.startswith('annotator.')])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_package_offers_gold_run_and_evaluate(folder: Path) -> None:
+    from annotator import GoldSet, Run, evaluate
+
+    result = evaluate(GoldSet.load(folder / "gold.jsonl"), Run.load(folder / "run.trec"), k=[10])
+    assert result.measures["nDCG@10"] == 0.5

@@ -1,0 +1,171 @@
+"""Runs in every accepted form mean the same, order follows the rule, and faults are named with their lines."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotator.errors import InputError
+from annotator.metrics.runfiles import read_run
+from annotator.metrics.runs import Run
+
+TREC = "q1 Q0 a 1 2.5 tag\nq1 Q0 b 2 1.5 tag\nq2 Q0 c 1 1.0 tag\n"
+JSON = '{"q1": {"a": 2.5, "b": 1.5}, "q2": {"c": 1}}'
+TABLE = "query_id\tchunk_id\tscore\nq1\ta\t2.5\nq1\tb\t1.5\nq2\tc\t1\n"
+COMMAS = "rank,query_id,chunk_id,score\n9,q1,a,2.5\n1,q1,b,1.5\n1,q2,c,1\n"
+TRACE = """\
+{"run": {"name": "hybrid", "index_version": "7"}}
+{"query_id": "q1", "results": [{"chunk_id": "b", "score": 1.5}, {"chunk_id": "a", "score": 2.5}], "latency_ms": 12}
+{"query_id": "q2", "results": [{"chunk_id": "c", "score": 1.0}]}
+"""
+RANKS = "query_id,chunk_id,rank\nq1,b,2\nq2,c,1\nq1,a,1\n"
+LISTS = '{"q1": ["a", "b"], "q2": ["c"]}'
+TRACE_LISTS = '{"query_id": "q1", "results": ["a", "b"]}\n{"query_id": "q2", "results": ["c"]}\n'
+
+
+def load(folder: Path, text: str | bytes) -> Run:
+    (folder / "some.run.gz").write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
+    return Run.load(folder / "some.run.gz")
+
+
+@pytest.mark.parametrize("text", [TREC, TREC.replace(" ", "\t"), JSON, TABLE, COMMAS, TRACE, RANKS, LISTS, TRACE_LISTS])
+def test_every_form_gives_the_same_ranking(tmp_path: Path, text: str) -> None:
+    scored = text not in (RANKS, LISTS, TRACE_LISTS)
+    for data in (text.encode("utf-8"), text.encode("utf-8-sig"), text.encode("utf-16"), gzip.compress(text.encode())):
+        run = load(tmp_path, data)
+        assert {q: r.chunk_ids for q, r in run.queries.items()} == {"q1": ("a", "b"), "q2": ("c",)}
+        assert {q: r.scores for q, r in run.queries.items()} == (
+            {"q1": (2.5, 1.5), "q2": (1.0,)} if scored else {"q1": None, "q2": None}
+        )
+
+
+def test_a_run_is_called_as_its_header_says_else_as_its_file(tmp_path: Path) -> None:
+    assert load(tmp_path, TRACE).name == "hybrid"
+    assert load(tmp_path, TREC).name == "some"
+    assert load(tmp_path, TRACE).meta == {"name": "hybrid", "index_version": "7"}
+
+
+def test_the_trace_comes_along(tmp_path: Path) -> None:
+    row = {
+        "query_id": "q", "results": ["a"], "candidates": ["a", "b"],
+        "filtered_out": ["c", {"chunk_id": "d", "filter": "f"}],
+        "route": "hybrid", "latency_ms": 7.5, "timed_out": False,
+    }  # fmt: skip
+    found = load(tmp_path, json.dumps(row)).queries["q"]
+    assert (found.candidates, found.filtered_out) == (("a", "b"), (("c", ""), ("d", "f")))
+    assert found.trace == {"route": "hybrid", "latency_ms": 7.5, "timed_out": False}
+
+
+def test_a_query_called_run_is_a_query(tmp_path: Path) -> None:
+    assert set(load(tmp_path, '{"run": {"a": 1.0}}').queries) == {"run"}
+
+
+def test_equal_scores_put_the_higher_id_first_by_code_point() -> None:
+    run = Run.of({"q": {"a": 1.0, "é": 1.0, "🍎": 1.0, "�": 1.0, "Z": 2.0}})
+    assert run.queries["q"].chunk_ids == ("Z", "🍎", "�", "é", "a")
+
+
+def test_another_order_than_the_scores_is_mentioned(tmp_path: Path) -> None:
+    assert not load(tmp_path, TREC).warnings
+    assert "another order" in load(tmp_path, "q Q0 a 1 1.0 t\nq Q0 b 2 2.0 t\n").warnings[0]
+
+
+@pytest.mark.parametrize("pair", [(0.900000001, 0.9), (1e300, 1e200), (1e-50, 1e-60), (16777217.0, 16777216.0)])
+def test_scores_that_are_a_tie_in_32_bits_are_mentioned(pair: tuple[float, float]) -> None:
+    run = Run.of({"q": {"a": pair[0], "b": pair[1]}})
+    assert run.queries["q"].chunk_ids == ("a", "b")
+    assert "32 bits" in run.warnings[0]
+
+
+@pytest.mark.parametrize("pair", [(0.9, 0.8), (1.0, 1.0), (2e-45, 0.0), (-1.0, -2.0)])
+def test_scores_that_differ_in_32_bits_or_are_a_tie_anyway_are_not(pair: tuple[float, float]) -> None:
+    assert not Run.of({"q": {"b": pair[0], "a": pair[1]}}).warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("q Q0 a 1 1.0 t\nq Q0 b 2 nan t\n", "line 2, field score: score of (q, b) is not a number (found 'nan')"),
+        ("q Q0 a 1 -Infinity t\n", "line 1, field score: score of (q, a) is infinite"),
+        (
+            "q Q0 a 1 0,5 t\n",
+            "line 1, field score: score of (q, a) is not a number (found '0,5'). Use a decimal point.",
+        ),
+        ("q Q0 a 1 1_0 t\n", "is not a number (found '1_0')"),
+        ("q Q0 a 1 0x1p3 t\n", "is not a number"),
+        ("q Q0 a 1 2.0 t\nq Q0 b 2 1.5 t\nq Q0 a 3 1.0 t\n", "line 3, field chunk_id: duplicate chunk a in query q"),
+        ("q Q0 a 1 2.0\n", "line 1: 5 columns instead of 6"),
+        ("q Q0 a  2.0 t\n", "line 1: 5 columns instead of 6"),
+        ("q Q0 a 1 2.0 \nq Q0 b 1 2.0 t\n", "line 1: 5 columns instead of 6"),
+        ("q Q0 a\x02 1 2.0 t\n", "control character U+0002"),
+        ("# only a comment\n", "the run is empty"),
+        ("", "the run is empty"),
+        ('{"q": {"a": 1, "a": 2}}', "duplicate chunk a in query q"),
+        ('{"q": {"a": 1}, "q": {"b": 1}}', "query q is given twice"),
+        ('{"q": {"a": NaN}}', "score of (q, a) is not a number"),
+        ('{"q": {"a": 1e999}}', "score of (q, a) is infinite"),
+        ('{"q": {"a": "0.5"}}', "score of (q, a) is not a number"),
+        ('{"q": {"a": true}}', "score of (q, a) is not a number"),
+        ('{"q": {"a": null}}', "0 of 1 chunks have a score"),
+        ('{"q": [7]}', "id is a int, not text"),
+        ('{"q": "a"}', "not a list of chunks"),
+        ('{"q": [["a", 1.0], "b"]}', "1 of 2 chunks have a score; give all or none"),
+        ('{"query_id": "q", "results": ["a"]}\n{"query_id": "q", "results": []}\n', "line 2, field query_id: query q"),
+        ('{"query_id": "q", "results": ["a"]}\nnonsense\n', "line 2: not JSON"),
+        ('{"query_id": "q", "results": ["a"]}\n{"query_id": "r"}\n', "line 2, field results: no results"),
+        ('{"query_id": 7, "results": ["a"]}\n', "line 1, field query_id: id is a int, not text"),
+        ('{"query_id": "q", "results": ["a"], "candidates": [1]}\n', "line 1, field candidates"),
+        ("query_id,chunk_id\nq,a\n", "line 1: the header has no column score or rank"),
+        ("query_id,score\nq,1\n", "the header has no column chunk_id"),
+        ("query_id,chunk_id,rank\nq,a,1\nq,b,1\n", "line 3, field rank: query q has two chunks at rank 1"),
+        ("query_id,chunk_id,score\nq,a,high\n", "line 2, field score: score of (q, a) is not a number"),
+        ("query_id,chunk_id,score\nq,,1\n", "line 2, field chunk_id: query q: id is empty"),
+    ],
+)
+def test_a_fault_is_told_with_its_place(text: str, told: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_run(text, "file")
+    assert told in str(refused.value)
+
+
+def test_all_faults_are_told_at_once_in_the_order_of_the_file() -> None:
+    with pytest.raises(InputError) as refused:
+        read_run("q Q0 a 1 nan t\nr Q0 a 1 x t\nq Q0 a 2 1 t\nshort line\n", "file")
+    assert [problem.line for problem in refused.value.problems] == [1, 2, 3, 4]
+
+
+columns = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=1, max_size=6)
+
+
+@given(
+    st.dictionaries(
+        st.tuples(columns.filter(lambda text: not text.startswith("#")), columns),
+        st.floats(allow_nan=False, allow_infinity=False),
+        min_size=1,
+    ),
+    st.sampled_from([" ", "\t", "  ", " \t"]),
+    st.booleans(),
+)
+def test_what_was_written_is_read(rows: dict[tuple[str, str], float], gap: str, shifted: bool) -> None:
+    lines = [gap.join((query, "Q0", chunk, "1", repr(score), "tag")) for (query, chunk), score in rows.items()]
+    content = read_run(("# a comment\n" if shifted else "") + "\n".join(lines), "file")
+    found = {
+        (query, chunk): score
+        for query, answer in content.queries.items()
+        for chunk, score in zip(answer.chunk_ids, answer.scores or (), strict=True)
+    }
+    assert found == rows
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_make_it_crash(data: bytes) -> None:
+    text = data.decode("utf-8", "replace")
+    for head in ("", "{", '{"query_id": "q", "results": [', "query_id,chunk_id,score\n", "q Q0 a 1 1.0 t\n"):
+        with suppress(InputError):
+            read_run(head + text, "file")
