@@ -28,6 +28,7 @@ __all__ = [
     "document",
     "documents",
     "filter_value",
+    "fingerprint",
     "generation",
     "ids_by_text",
     "ids_like",
@@ -92,6 +93,12 @@ def generation(connection: sqlite3.Connection) -> int:
     """Return the id of the newest finished sync, 0 before the first."""
     found = connection.execute("SELECT MAX(sync_id) FROM syncs WHERE finished_at IS NOT NULL").fetchone()[0]
     return int(found or 0)
+
+
+def fingerprint(connection: sqlite3.Connection) -> str:
+    """Return 32 hex digits, the same for the same chunks in whatever order they came. Reads the whole table."""
+    hashes = connection.execute("SELECT row_hash FROM chunks")
+    return f"{sum(int.from_bytes(row[0], 'big') for row in hashes) % 2**128:032x}"
 
 
 def changes(connection: sqlite3.Connection, since: int) -> Iterator[tuple[str, Chunk | None]]:

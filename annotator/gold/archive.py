@@ -1,0 +1,178 @@
+"""Releases on disk: written as a folder or as one zip, always whole or not at all, and read back with suspicion.
+
+A zip is the same bytes for the same files on any machine, so nothing in it is compressed.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import Final
+from uuid import uuid4
+
+from annotator.errors import Conflict, InputError, NotFound, StoreError
+
+__all__ = ["pack", "read_release", "write_file", "write_folder"]
+
+LARGEST_ARCHIVE: Final = 2**31
+MOST_MEMBERS: Final = 100
+_NO_DATE: Final = (1980, 1, 1, 0, 0, 0)
+_DAMAGE: Final = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, IndexError, ValueError),
+    *(NotImplementedError, RuntimeError),  # ways of packing that are not for us, encryption
+)
+"""What the standard library raises for a damaged zip."""
+
+
+def pack(files: Mapping[str, bytes], folder: str) -> bytes:
+    """Return the zip that unpacks to `folder` with the files."""
+    target = BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(files):
+            member = zipfile.ZipInfo(f"{folder}/{name}", _NO_DATE)
+            member.create_system = 3  # Unix, also when packed elsewhere
+            member.external_attr = (stat.S_IFREG | 0o644) << 16
+            archive.writestr(member, files[name])
+    return target.getvalue()
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name, then rename it. Raises StoreError."""
+    temporary = _temporary(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.write_bytes(content)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files into a folder, which appears when it is complete.
+
+    A folder that holds exactly these files is left as it is; a damaged one of the same digest is replaced. Raises
+    Conflict for any other that is not empty.
+    """
+    if path.exists():
+        if _holds(path, files):
+            return
+        if not path.is_dir() or not _may_replace(path, files):
+            raise Conflict(f"{path} exists and is not this version.", hint="Choose another name; nothing was written.")
+    temporary = _temporary(path)
+    try:
+        try:
+            temporary.mkdir(parents=True)
+            for name, content in files.items():
+                (temporary / name).write_bytes(content)
+            if path.exists():
+                former = _temporary(path)
+                path.rename(former)
+                temporary.rename(path)
+                shutil.rmtree(former)
+            else:
+                temporary.rename(path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def read_release(path: Path) -> dict[str, bytes]:
+    """Return the files of a release folder or zip, name → content; names in folders below keep their path.
+
+    Raises NotFound, or InputError when it cannot be read as a release or the zip is not safe to read.
+    """
+    if not path.exists():
+        raise NotFound(f"There is nothing at {path}.")
+    try:
+        files = _read_folder(path) if path.is_dir() else _read_zip(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    if "manifest.json" not in files and "gold.jsonl" not in files:
+        raise InputError(f"{path} is not a release: it has neither manifest.json nor gold.jsonl.")
+    return files
+
+
+def _read_folder(path: Path) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    for place in sorted(path.rglob("*")):
+        if not place.is_dir():
+            name = place.relative_to(path).as_posix()
+            if len(files) >= MOST_MEMBERS:
+                raise InputError(f"{path} is not a release: it holds more than {MOST_MEMBERS} files.")
+            if place.stat().st_size > LARGEST_ARCHIVE:
+                raise InputError(f"{place} is larger than a release can be ({LARGEST_ARCHIVE} bytes).")
+            files[name] = place.read_bytes()
+    return files
+
+
+def _read_zip(path: Path) -> dict[str, bytes]:
+    if path.stat().st_size > LARGEST_ARCHIVE:
+        raise InputError(f"{path} is larger than a release can be ({LARGEST_ARCHIVE} bytes).")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            _refuse_hostile(path, members)
+            files = {member.filename: archive.read(member) for member in members}
+    except _DAMAGE as error:
+        raise InputError(
+            f"{path} cannot be unpacked: {error}.", hint="It is damaged, or neither a release folder nor its zip."
+        ) from error
+    return _below_common_folder(files)
+
+
+def _refuse_hostile(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    if len(members) > MOST_MEMBERS:
+        raise InputError(f"{path} is not a release: it holds {len(members)} files.")
+    if sum(member.file_size for member in members) > LARGEST_ARCHIVE:
+        raise InputError(f"{path} would unpack to more than {LARGEST_ARCHIVE} bytes.", hint="No release is that large.")
+    if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
+        raise InputError(f"{path} is packed in an unusual way.", hint="Unpack it and name the folder.")
+    names = [member.filename for member in members]
+    for name in names:
+        if name.startswith("/") or "\\" in name or ":" in name or ".." in PurePosixPath(name).parts:
+            raise InputError(f"{path} has a file that would leave its folder: {name!r}.", hint="It was not read.")
+    if len(set(names)) < len(names):
+        raise InputError(f"{path} has a file name twice.", hint="It was not read.")
+
+
+def _below_common_folder(files: dict[str, bytes]) -> dict[str, bytes]:
+    folders = {name.split("/", 1)[0] if "/" in name else "" for name in files}
+    if len(folders) != 1 or "" in folders:
+        return files
+    return {name.split("/", 1)[1]: content for name, content in files.items()}
+
+
+def _holds(path: Path, files: Mapping[str, bytes]) -> bool:
+    if not path.is_dir() or {place.name for place in path.iterdir()} != set(files):
+        return False
+    return all((path / name).read_bytes() == content for name, content in files.items())
+
+
+def _may_replace(path: Path, files: Mapping[str, bytes]) -> bool:
+    """Whether nothing would be lost: the folder is empty, or holds nothing but files of a release of this digest."""
+    names = {place.name for place in path.iterdir()}
+    if not names:
+        return True
+    if not names <= files.keys():
+        return False
+    try:
+        there = json.loads((path / "manifest.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(there, dict) and there.get("digest") == json.loads(files["manifest.json"])["digest"]
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name[:40]}.{uuid4().hex}")

@@ -1,0 +1,157 @@
+"""Releasing gold set versions and taking them out again.
+
+Whether a version can be released is asked in `readiness.py`; how its files look is the gold room's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from annotator.errors import Conflict, InputError
+from annotator.gold.archive import write_folder
+from annotator.gold.export import Exported
+from annotator.gold.export import download as offered
+from annotator.gold.export import export as exported
+from annotator.gold.release import Case, build
+from annotator.services.readiness import Item, Readiness, examine, pairs_unsettled, readiness, settling_rule
+from annotator.store import corpus, events, judgments, settings
+from annotator.store import versions as stored
+from annotator.store.database import Workspace, now
+from annotator.store.versions import Version
+
+__all__ = [
+    "Item",
+    "Readiness",
+    "Version",
+    "download",
+    "ensure_folder",
+    "export_version",
+    "pairs_unsettled",
+    "readiness",
+    "release",
+    "versions",
+]
+
+_NAME: Final = re.compile(r"\w[\w.-]{0,79}")
+_BLOCKS_NAMED: Final = 20
+
+
+def release(workspace: Workspace, who: str, *, name: str = "", note: str = "", allow_open: bool = False) -> Version:
+    """Freeze the next version: in the database, then as the folder `releases/NAME-vN/`.
+
+    The version is the workspace at one moment; people go on labelling meanwhile. Raises Conflict listing what blocks
+    it; with `allow_open` the questions concerned are left out instead and listed in the manifest. Raises InputError
+    for a name that cannot be a folder's.
+    """
+    with workspace.lock("release", seconds=120):
+        with workspace.read() as connection:
+            new, files = _frozen(connection, who, name, note, allow_open)
+        with workspace.write() as connection:
+            stored.add(connection, new, files)
+            facts = {"name": new.name, "digest": new.digest, "counts": new.manifest["counts"], "note": note}
+            events.record(connection, who, "version released", f"version:{new.version}", new=facts)
+        write_folder(workspace.releases / new.folder, files)
+    return new
+
+
+def versions(workspace: Workspace) -> list[Version]:
+    """Return all versions, newest first."""
+    with workspace.read() as connection:
+        return stored.all_versions(connection)
+
+
+def ensure_folder(workspace: Workspace, number: int) -> Path:
+    """Return the version's folder, written again from the database when it is missing or damaged."""
+    version, files = _version(workspace, number)
+    folder = workspace.releases / version.folder
+    write_folder(folder, files)
+    return folder
+
+
+def export_version(workspace: Workspace, number: int, path: Path, format: str = "native") -> Exported:
+    """Write a version to the path. Raises NotFound, InputError, Conflict or StoreError; then nothing was written."""
+    return exported(_version(workspace, number)[1], path, format)
+
+
+def download(workspace: Workspace, number: int, format: str = "native") -> tuple[str, bytes]:
+    """Return a version as one file, (name, content). Raises NotFound or InputError."""
+    return offered(_version(workspace, number)[1], format)
+
+
+def _version(workspace: Workspace, number: int) -> tuple[Version, dict[str, bytes]]:
+    with workspace.read() as connection:
+        return stored.version(connection, number), stored.files(connection, number)
+
+
+def _frozen(
+    connection: sqlite3.Connection, who: str, name: str, note: str, allow_open: bool
+) -> tuple[Version, dict[str, bytes]]:
+    name = _checked(name or settings.get(connection, "name", "gold"))
+    number = stored.next_number(connection)
+    blocks: list[Item] = []
+    left_out: list[str] = []
+    manifest: dict[str, Any] = {
+        "name": name,
+        "version": number,
+        "parent": number - 1 or None,
+        "created_at": now(),
+        "created_by": who,
+        "note": note,
+        "rubric_version": settings.get(connection, "rubric", {"version": 0})["version"],
+        "settling_rule": settling_rule(connection),
+        "chunk_table": _chunk_table(connection),
+        "left_out": left_out,  # filled while the questions are gone through
+    }
+    files = build(_cases(connection, blocks, left_out), partial(judgments.judged_chunks, connection), manifest)
+    if blocks and not allow_open:
+        raise _blocked(blocks)
+    manifest = json.loads(files["manifest.json"])
+    if not manifest["counts"]["queries"]:
+        raise Conflict("There is nothing to release.", hint="Every question is without labels or has something open.")
+    moment, digest = manifest["created_at"], manifest["digest"]
+    return Version(number, name, number - 1 or None, note, moment, who, digest, manifest), files
+
+
+def _cases(connection: sqlite3.Connection, blocks: list[Item], left_out: list[str]) -> Iterator[Case]:
+    for one in examine(connection):
+        if one.blocks:
+            blocks += one.blocks
+            left_out.append(one.query.query_id)
+        else:
+            yield Case(one.gold, one.judgments, one.adjudications)
+
+
+def _chunk_table(connection: sqlite3.Connection) -> dict[str, object]:
+    """Describe the chunk table the labels were given on, without where it is."""
+    last = next((sync for sync in corpus.syncs(connection) if sync.finished_at), None)
+    return {
+        "chunks": corpus.count(connection),
+        "fingerprint": corpus.fingerprint(connection),
+        "synced_at": last.finished_at if last else None,
+    }
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"The gold set cannot be called {name!r}: it names a folder.",
+            hint="Use letters, digits, dots, hyphens and underscores, 80 at most, e.g. policies.",
+        )
+    return name
+
+
+def _blocked(blocks: list[Item]) -> Conflict:
+    lines = [f"  - {item.message}" for item in blocks[:_BLOCKS_NAMED]]
+    if len(blocks) > _BLOCKS_NAMED:
+        lines.append(f"  … and {len(blocks) - _BLOCKS_NAMED} more")
+    things = "1 thing blocks" if len(blocks) == 1 else f"{len(blocks)} things block"
+    return Conflict(
+        "\n".join([f"{things} the release:", *lines, ""]),
+        hint="Mend them, or release with open ones allowed (--allow-open): their questions are left out then.",
+    )

@@ -1,0 +1,247 @@
+"""Whether the next gold set version can be released: what stands in its way, and what only deserves a look.
+
+Also the one place that decides what belongs to a version: every question that is neither draft nor retired and has a
+judgment in force or is marked unanswerable.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from annotator.model import Adjudication, GoldLabel, GoldQuery, Judgment, Query
+from annotator.review import coverage, lint
+from annotator.review.settle import Unsettled, best_first, settle
+from annotator.services.facets import facet_names, facet_targets
+from annotator.store import corpus, judgments, labels, queries, settings
+from annotator.store.database import Workspace
+
+__all__ = ["Examined", "Item", "Readiness", "examine", "pairs_unsettled", "readiness", "settling_rule"]
+
+THIN_SLICE = 3
+"""A slice of fewer questions says next to nothing."""
+
+PART_OF_A_VERSION = ("open", "complete")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that blocks a release or deserves a look, with the questions and chunks it is about."""
+
+    kind: str
+    message: str
+    query_ids: tuple[str, ...] = ()
+    chunk_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """What the next version would be: `ready_queries` and `pairs` (settled labels) go in, `left_out` would not."""
+
+    blocks: tuple[Item, ...]
+    warns: tuple[Item, ...]
+    ready_queries: int
+    left_out: tuple[str, ...]
+    pairs: int
+
+    @property
+    def ready(self) -> bool:
+        return not self.blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A question that belongs to the next version, with its settled labels, open pairs and what blocks it."""
+
+    query: Query
+    gold: GoldQuery
+    unsettled: tuple[Unsettled, ...]
+    judgments: tuple[Judgment, ...]
+    adjudications: tuple[Adjudication, ...]
+    blocks: tuple[Item, ...]
+
+
+def readiness(workspace: Workspace) -> Readiness:
+    """Say what blocks the next release and what only warns."""
+    with workspace.read() as connection:
+        watch = _Watch(connection)
+        blocks: list[Item] = []
+        left_out: list[str] = []
+        ready = pairs = 0
+        for one in examine(connection):
+            watch.see(one)
+            blocks += one.blocks
+            if one.blocks:
+                left_out.append(one.query.query_id)
+            else:
+                ready += 1
+                pairs += len(one.gold.gold)
+        if not ready and not left_out:
+            blocks.append(Item("empty", "No question has a judgment yet: there is nothing to release."))
+        return Readiness(tuple(blocks), tuple(watch.warnings()), ready, tuple(left_out), pairs)
+
+
+def examine(connection: sqlite3.Connection) -> Iterator[Examined]:
+    """Yield every question of the next version, in the order they were added, one at a time."""
+    rule = settling_rule(connection)
+    for query in queries.all_queries(connection, states=PART_OF_A_VERSION):
+        said = tuple(judgments.current(connection, query_id=query.query_id))
+        decided = tuple(judgments.adjudications(connection, query.query_id))
+        if said or decided or query.unanswerable:
+            yield _examined(connection, query, said, decided, rule)
+
+
+def settling_rule(connection: sqlite3.Connection) -> str:
+    """Return the name of the workspace's settling rule, one of `settle.RULES`."""
+    name: str = settings.get(connection, "settling_rule", "unanimous")
+    return name
+
+
+def pairs_unsettled(workspace: Workspace) -> list[Unsettled]:
+    """Return the pairs without a settled grade, each with everybody's judgment; the disputed ones come first."""
+    with workspace.read() as connection:
+        rule = settling_rule(connection)
+        states = {query.query_id: query.state for query in queries.all_queries(connection)}
+        found: list[Unsettled] = []
+        for query_id, pairs in groupby(labels.contested(connection), key=lambda pair: pair[0]):
+            if states[query_id] != "retired":
+                said = judgments.current(connection, query_id=query_id)
+                decided = judgments.adjudications(connection, query_id)
+                settled = _settled(said, decided, rule, {chunk_id for _, chunk_id in pairs})
+                found += [one for one in settled if isinstance(one, Unsettled)]
+    order = ("disputed", "unsettled", "cannot judge")
+    return sorted(found, key=lambda one: (order.index(one.kind), one.query_id, one.chunk_id))
+
+
+def _examined(
+    connection: sqlite3.Connection,
+    query: Query,
+    said: tuple[Judgment, ...],
+    decided: tuple[Adjudication, ...],
+    rule: str,
+) -> Examined:
+    settled = _settled(said, decided, rule)
+    unsettled = tuple(one for one in settled if isinstance(one, Unsettled))
+    origin = labels.provenance(connection, query.query_id)
+    gold = best_first(
+        replace(one, doc_id=origin[one.chunk_id, one.sha256].doc_id) for one in settled if isinstance(one, GoldLabel)
+    )
+    drifted = {one.chunk_id for one in gold if origin[one.chunk_id, one.sha256].live_sha256 != one.sha256}
+    blocks = tuple(_blocks(query, gold, unsettled, sorted(drifted)))
+    facets = {name: value for name, value in query.facets.items() if value}
+    labelled = GoldQuery(query.query_id, query.question, gold, facets, query.unanswerable, query.notes)
+    return Examined(query, labelled, unsettled, said, decided, blocks)
+
+
+def _settled(
+    said: Iterator[Judgment] | tuple[Judgment, ...],
+    decided: Iterator[Adjudication] | tuple[Adjudication, ...],
+    rule: str,
+    only: set[str] | None = None,
+) -> list[GoldLabel | Unsettled]:
+    by_chunk: dict[str, list[Judgment]] = defaultdict(list)
+    for judgment in said:
+        by_chunk[judgment.chunk_id].append(judgment)
+    in_force = {decision.chunk_id: decision for decision in decided}
+    chunk_ids = sorted(by_chunk.keys() | in_force.keys()) if only is None else sorted(only)
+    return [settle(by_chunk[chunk_id], in_force.get(chunk_id), rule=rule) for chunk_id in chunk_ids]
+
+
+def _blocks(
+    query: Query, gold: tuple[GoldLabel, ...], unsettled: tuple[Unsettled, ...], drifted: list[str]
+) -> Iterator[Item]:
+    about = (query.query_id,)
+    for kind, words in (("disputed", "people disagree"), ("unsettled", "people differ by one grade")):
+        chunk_ids = tuple(one.chunk_id for one in unsettled if one.kind == kind)
+        if chunk_ids:
+            message = f"{query.query_id}: {words} about {_chunks(len(chunk_ids))}; decide in Review."
+            yield Item(kind, message, about, chunk_ids)
+    if drifted:
+        message = f"{query.query_id}: {_chunks(len(drifted))} changed or vanished since judged; judge again."
+        yield Item("drifted", message, about, tuple(drifted))
+    waiting = any(one.blocks for one in unsettled)
+    if not query.unanswerable and not waiting and not any(label.relevance for label in gold):
+        message = f"{query.query_id}: no chunk is relevant; find one, or mark the question unanswerable."
+        yield Item("no_relevant", message, about)
+
+
+class _Watch:
+    """Gathers what deserves a look while the questions pass by, and says it at the end."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self.members: list[Query] = []
+        self.copied: list[Item] = []
+        self.contradicted: list[Item] = []
+        self.cannot_judge: dict[str, list[str]] = {}
+
+    def see(self, one: Examined) -> None:
+        """Take note of a question of the next version."""
+        query_id = one.query.query_id
+        self.members.append(one.query)
+        helpful = tuple(label.chunk_id for label in one.gold.gold if label.relevance >= 2)
+        if one.query.unanswerable and helpful:
+            message = f"{query_id} is marked unanswerable, yet {_chunks(len(helpful))} answer at least a part of it."
+            self.contradicted.append(Item("contradiction", message, (query_id,), helpful))
+        texts = {key: chunk.text for key, chunk in corpus.chunks(self.connection, helpful).items()}
+        for warning in lint.copied_wording(one.query.question, texts):
+            message = f"{query_id}: {warning.message} {warning.mend}"
+            self.copied.append(Item("copied", message, (query_id,), warning.ids))
+        unjudged = [pair.chunk_id for pair in one.unsettled if not pair.blocks]
+        if unjudged:
+            self.cannot_judge[query_id] = unjudged
+
+    def warnings(self) -> Iterator[Item]:
+        yield from self.contradicted
+        yield from self._thin_slices()
+        yield from self.copied
+        yield from self._heads()
+        yield from self._states()
+        if self.cannot_judge:
+            chunk_ids = tuple(chunk_id for ids in self.cannot_judge.values() for chunk_id in ids)
+            message = f"Nobody could judge {_chunks(len(chunk_ids))}: they stay out of the version, as not judged."
+            yield Item("cannot_judge", message, tuple(self.cannot_judge), chunk_ids)
+
+    def _thin_slices(self) -> Iterator[Item]:
+        covered = coverage.coverage(self.members, facet_names(self.connection), facet_targets(self.connection))
+        wanting = {(gap.facet, gap.value) for gap in covered.gaps}
+        yield from (Item("thin_slice", gap.message) for gap in covered.gaps)
+        for facet, counts in covered.counts.items():
+            for value, number in counts.items():
+                if number < THIN_SLICE and (facet, value) not in wanting:
+                    message = f"Only {_questions(number)} with {facet} “{value}”: too few for a figure of its own."
+                    ids = tuple(one.query_id for one in self.members if one.facets.get(facet) == value)
+                    yield Item("thin_slice", message, ids)
+
+    def _heads(self) -> Iterator[Item]:
+        members = {one.query_id for one in self.members}
+        heads = [pair for pair in labels.unjudged_heads(self.connection) if pair[0] in members]
+        if heads:
+            message = f"Nobody judged {_chunks(len(heads))} that a run puts among its first three."
+            yield Item("unjudged_heads", message, _unique(heads, 0), _unique(heads, 1))
+
+    def _states(self) -> Iterator[Item]:
+        members = {one.query_id for one in self.members}
+        working = tuple(one.query_id for one in self.members if one.state == "open")
+        if working:
+            verb = "is" if len(working) == 1 else "are"
+            yield Item("not_complete", f"{_questions(len(working))} with labels {verb} not marked complete.", working)
+        waiting = queries.all_queries(self.connection, states=PART_OF_A_VERSION)
+        ids = tuple(one.query_id for one in waiting if one.query_id not in members)
+        if ids:
+            yield Item("no_labels", f"{_questions(len(ids))} without labels: not part of the version.", ids)
+
+
+def _unique(pairs: list[tuple[str, str]], place: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(pair[place] for pair in pairs))
+
+
+def _chunks(number: int) -> str:
+    return "1 chunk" if number == 1 else f"{number} chunks"
+
+
+def _questions(number: int) -> str:
+    return "1 question" if number == 1 else f"{number} questions"

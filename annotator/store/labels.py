@@ -1,0 +1,73 @@
+"""Questions about labels that span tables: how far each query is, which pairs people differ on, what has drifted."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Progress", "Provenance", "contested", "progress", "provenance", "unjudged_heads"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Of one query: pairs anybody judged, pairs with a grade of 1-3, pairs one person judged."""
+
+    judged: int
+    relevant: int
+    mine: int
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a judged text comes from: its document as judged, and the text's hash now (None: the chunk is gone)."""
+
+    doc_id: str
+    live_sha256: str | None
+
+
+def progress(connection: sqlite3.Connection, annotator: str = "") -> dict[str, Progress]:
+    """Return query id → progress, of every query with a judgment; `mine` counts the annotator's."""
+    rows = connection.execute(
+        """SELECT query_id, COUNT(*), SUM(relevant), SUM(mine) FROM (
+               SELECT c.query_id, MAX(COALESCE(j.grade, 0)) > 0 AS relevant, MAX(c.annotator = ?) AS mine
+               FROM current_judgments c JOIN judgments j USING (judgment_id) GROUP BY c.query_id, c.chunk_id)
+           GROUP BY query_id""",
+        (annotator,),
+    )
+    return {row[0]: Progress(row[1], row[2], row[3]) for row in rows}
+
+
+def contested(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Return the (query_id, chunk_id) whose judgments in force are not all the same grade, by id."""
+    rows = connection.execute(
+        """SELECT c.query_id, c.chunk_id FROM current_judgments c JOIN judgments j USING (judgment_id)
+           GROUP BY c.query_id, c.chunk_id
+           HAVING MIN(j.grade) IS NULL OR MIN(j.grade) <> MAX(j.grade) OR MIN(j.stale) <> MAX(j.stale)"""
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def provenance(connection: sqlite3.Connection, query_id: str) -> dict[tuple[str, str], Provenance]:
+    """Return (chunk_id, sha256 as judged) → provenance for every chunk judged or decided on for the query."""
+    rows: Iterator[sqlite3.Row] = connection.execute(
+        """SELECT kept.chunk_id, kept.sha256, kept.doc_id, live.sha256 FROM (
+               SELECT chunk_id FROM current_judgments WHERE query_id = ?1
+               UNION SELECT chunk_id FROM adjudications WHERE query_id = ?1) AS pair
+           JOIN judged_chunks kept USING (chunk_id) LEFT JOIN chunks live USING (chunk_id)""",
+        (query_id,),
+    )
+    return {(row[0], row[1]): Provenance(row[2], row[3]) for row in rows}
+
+
+def unjudged_heads(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Return the (query_id, chunk_id) among the first three of any stored run that nobody has judged, by id."""
+    rows = connection.execute(
+        """SELECT DISTINCT result.query_id, head.value AS chunk_id FROM run_queries result, json_each(json_array(
+               json_extract(result, '$.chunk_ids[0]'), json_extract(result, '$.chunk_ids[1]'),
+               json_extract(result, '$.chunk_ids[2]'))) AS head
+           WHERE head.value IS NOT NULL AND NOT EXISTS (
+               SELECT 1 FROM current_judgments c WHERE c.query_id = result.query_id AND c.chunk_id = head.value)
+           ORDER BY result.query_id, chunk_id"""
+    )
+    return [(row[0], row[1]) for row in rows]
