@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -70,13 +71,12 @@ QUESTIONS = (
 )
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    """A workspace with the handbook above synced, the questions above open, and Ana (admin) and Ben as people."""
-    table = tmp_path / "handbook.jsonl"
+def make_workspace(folder: Path, chunks: Sequence[tuple[str, str, str, int, str]] = HANDBOOK) -> Workspace:
+    """Make a workspace with the chunks synced, the questions above open, and Ana (admin) and Ben as people."""
+    table = folder / "handbook.jsonl"
     names = ("chunk_id", "doc_id", "title", "position", "text")
-    table.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in HANDBOOK), "utf-8")
-    made = Workspace(tmp_path / "workspace")
+    table.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in chunks), "utf-8")
+    made = Workspace(folder / "workspace")
     made.create()
     with made.write() as connection:
         people.add(connection, Person("Ana", "admin"), "Ana")
@@ -86,3 +86,9 @@ def workspace(tmp_path: Path) -> Workspace:
     chunk_table.connect(made, "Ana", str(table))
     chunk_table.sync(made, "Ana")
     return made
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """A fresh workspace of the handbook."""
+    return make_workspace(tmp_path)

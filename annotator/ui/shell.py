@@ -7,6 +7,7 @@ has ever run; it sends such a visit through the entry script and lets nobody pas
 from __future__ import annotations
 
 import gc
+import sqlite3
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -116,10 +117,11 @@ def errors() -> Iterator[None]:
 
 
 @st.cache_resource(show_spinner=False)
-def _open(home: str, _identity: int) -> bool:
-    """Check the workspace once a process (and again when its database was replaced)."""
-    Workspace(Path(home)).open()
-    return True
+def _open(home: str, identity: int) -> sqlite3.Connection:
+    """Check the workspace once a process (again when its database was replaced), and hold it open."""
+    workspace = Workspace(Path(home))
+    workspace.open()
+    return workspace.hold()
 
 
 @st.cache_resource(show_spinner=False)

@@ -1,0 +1,294 @@
+"""What only a real browser shows of the grading loop: keys, focus, selection, two tabs, a dying server."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from annotator.model import Query
+from annotator.store import queries
+from annotator.store.database import Workspace
+from tests.browser.app import App, open_page
+from tests.conftest import HANDBOOK, make_workspace
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<img src=x onerror='window.hit=1'> **bold** $x$ :material/home: [a](http://example.org) =1+1 \u202etxet"
+CHUNKS = (
+    *HANDBOOK,
+    (f"hostile#{HOSTILE}", "hostile", HOSTILE, 0, f"🚆🚆 refund {HOSTILE} and the end"),
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    made = make_workspace(tmp_path_factory.mktemp("browser"), CHUNKS)
+    with made.write() as connection:
+        for number in range(20):
+            queries.add(connection, Query(f"t{number}", f"Refund question number {number}"), "Ana")
+        queries.add(connection, Query("evil", f"refund? {HOSTILE}", notes=HOSTILE, facets={"domain": HOSTILE}), "Ana")
+    return made
+
+
+@pytest.fixture(scope="module")
+def app(made: Workspace) -> Iterator[App]:
+    started = App(made.home)
+    yield started
+    started.stop()
+
+
+def annotate(chromium: Browser, app: App, query: str, who: str = "Ana", **options: Any) -> Page:
+    page = open_page(chromium, f"{app.url}/annotate?query={query}", who, **options)
+    page.locator(".row[aria-selected]").wait_for()
+    return page
+
+
+def stored(made: Workspace, query: str, columns: str = "chunk_id, grade") -> list[tuple[Any, ...]]:
+    with sqlite3.connect(made.database) as connection:
+        sql = f"SELECT {columns} FROM judgments WHERE query_id = ? ORDER BY judgment_id"
+        return connection.execute(sql, (query,)).fetchall()
+
+
+def shown(page: Page) -> str:
+    return page.locator(".idline .id").inner_text()
+
+
+def saved(page: Page) -> None:
+    expect(page.locator(".status[data-waiting='0']")).to_contain_text("Saved")
+
+
+def test_keys_grade_what_is_shown_and_go_on(chromium: Browser, app: App, made: Workspace) -> None:
+    page = annotate(chromium, app, "t0")
+    expected = []
+    for key in "3210":
+        expected.append((shown(page), int(key)))
+        page.keyboard.press(key)
+    saved(page)
+    assert stored(made, "t0") == expected
+    assert len({chunk for chunk, _ in expected}) == 4
+    badges = page.locator(".row .badge").all_inner_texts()
+    assert badges[:4] == ["3 answers", "2 partial", "1 related", "0 irrelevant"]
+
+
+def test_undo_restores_and_survives_a_reload(chromium: Browser, app: App, made: Workspace) -> None:
+    page = annotate(chromium, app, "t1")
+    first = shown(page)
+    page.keyboard.press("3")
+    page.keyboard.press("2")
+    saved(page)
+    page.keyboard.press("u")
+    saved(page)
+    page.reload()
+    page.locator(".row[aria-selected]").wait_for()
+    page.keyboard.press("u")
+    expect(page.locator(".note")).to_contain_text("Undone")
+    saved(page)
+    assert shown(page) == first
+    with sqlite3.connect(made.database) as connection:
+        current = connection.execute("SELECT COUNT(*) FROM current_judgments WHERE query_id = 't1'").fetchone()
+    assert current == (0,)
+    assert len(stored(made, "t1")) == 4
+
+
+def test_key_repeat_and_double_click_grade_once(chromium: Browser, app: App, made: Workspace) -> None:
+    page = annotate(chromium, app, "t2")
+    page.keyboard.down("3")
+    page.keyboard.down("3")
+    page.keyboard.down("3")
+    page.keyboard.up("3")
+    page.locator(".act.g2").dblclick()
+    saved(page)
+    assert [grade for _, grade in stored(made, "t2")] == [3, 2]
+
+
+def test_plain_keys_do_nothing_while_typing(chromium: Browser, app: App, made: Workspace) -> None:
+    page = annotate(chromium, app, "t3")
+    page.keyboard.press("/")
+    page.keyboard.type("3210 xsu")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Search chunks")).to_have_value("3210 xsu")
+    page.get_by_label("Search chunks").fill("")
+    page.get_by_label("Search chunks").press("Enter")
+    page.locator(".row").first.click()
+    page.keyboard.press("r")
+    page.keyboard.type("012 not a grade")
+    page.keyboard.press("Escape")
+    assert stored(made, "t3") == []
+    page.keyboard.press("3")
+    saved(page)
+    assert stored(made, "t3", "grade, reason") == [(3, "012 not a grade")]
+
+
+def test_selected_text_becomes_evidence_with_right_offsets(chromium: Browser, app: App, made: Workspace) -> None:
+    page = annotate(chromium, app, "evil")
+    page.locator(".row", has_text="🚆🚆 refund").click()
+    page.evaluate(
+        """() => {
+          const hosts = [...document.querySelectorAll('*')];
+          const root = hosts.find((node) => node.shadowRoot?.querySelector('.bench')).shadowRoot;
+          const text = root.querySelector('.text');
+          const last = [...text.childNodes].at(-1);
+          const range = document.createRange();
+          const at = last.textContent.indexOf('and the end');
+          range.setStart(last.firstChild ?? last, at);
+          range.setEnd(last.firstChild ?? last, at + 11);
+          const selection = (root.getSelection ?? document.getSelection).call(root.getSelection ? root : document);
+          selection.removeAllRanges();
+          selection.addRange(range);
+        }"""
+    )
+    page.keyboard.press("e")
+    expect(page.locator(".chip")).to_contain_text("and the end")
+    page.keyboard.press("2")
+    saved(page)
+    text = CHUNKS[-1][4]
+    ((chunk, grade, evidence),) = stored(made, "evil", "chunk_id, grade, evidence")
+    start = text.index("and the end")
+    assert (chunk, grade) == (CHUNKS[-1][0], 2)
+    assert evidence == f'[{{"quote": "and the end", "start": {start}, "end": {start + 11}}}]'
+
+
+def test_reason_by_keys_and_cannot_judge_asks_for_one(chromium: Browser, app: App, made: Workspace) -> None:
+    page = annotate(chromium, app, "t4")
+    first = shown(page)
+    page.keyboard.press("3")
+    page.keyboard.press("k")
+    page.keyboard.press("r")
+    page.keyboard.type("names the approver")
+    page.keyboard.press("Control+Enter")
+    second = shown(page)
+    page.keyboard.press("x")
+    page.keyboard.type("needs a lawyer")
+    page.keyboard.press("Control+Enter")
+    saved(page)
+    assert stored(made, "t4", "chunk_id, grade, reason") == [
+        (first, 3, ""),
+        (first, 3, "names the approver"),
+        (second, None, "needs a lawyer"),
+    ]
+
+
+def test_pasted_quote_is_located_fuzzily(chromium: Browser, app: App, made: Workspace) -> None:
+    page = annotate(chromium, app, "t5")
+    page.locator(".row", has_text="VP Finance").click()
+    page.locator(".quotebox").fill("after 30 days needs the VP Finances")
+    page.locator(".quotebox").press("Enter")
+    expect(page.locator(".chip")).to_contain_text("after 30 days need the VP Finance")
+    page.locator(".quotebox").fill("nothing of the kind")
+    page.locator(".quotebox").press("Enter")
+    expect(page.locator(".note")).to_contain_text("not in this chunk")
+
+
+def test_two_tabs_on_the_same_pair_lose_nothing(chromium: Browser, app: App, made: Workspace) -> None:
+    one = annotate(chromium, app, "t6")
+    other = annotate(chromium, app, "t6")
+    assert shown(one) == shown(other)
+    chunk = shown(one)
+    one.keyboard.press("3")
+    other.keyboard.press("1")
+    saved(one)
+    saved(other)
+    assert sorted(stored(made, "t6")) == [(chunk, 1), (chunk, 3)]
+    with sqlite3.connect(made.database) as connection:
+        assert connection.execute("SELECT COUNT(*) FROM current_judgments WHERE query_id = 't6'").fetchone() == (1,)
+
+
+def test_the_next_question_is_one_key_away(chromium: Browser, app: App) -> None:
+    page = annotate(chromium, app, "t7")
+    page.keyboard.press("n")
+    expect(page.locator(".an-question")).to_have_text("Refund question number 8")
+    expect(page).to_have_url(f"{app.url}/annotate?query=t8")
+    page.locator(".row[aria-selected]").wait_for()
+    page.keyboard.press("p")
+    expect(page.locator(".an-question")).to_have_text("Refund question number 7")
+
+
+def test_cheat_sheet_lists_every_key(chromium: Browser, app: App, made: Workspace) -> None:
+    from annotator.ui.keys import KEYS
+
+    page = annotate(chromium, app, "t9")
+    page.keyboard.press("?")
+    rows = page.locator(".help tr")
+    expect(rows).to_have_count(len(KEYS))
+    assert [row.split("\t")[0].strip() for row in rows.all_inner_texts()] == [key.press for key in KEYS]
+    page.keyboard.press("3")
+    page.keyboard.press("Escape")
+    expect(page.locator(".help")).not_to_be_visible()
+    assert stored(made, "t9") == []
+
+
+def test_hostile_text_stays_text(chromium: Browser, app: App) -> None:
+    page = annotate(chromium, app, "evil")
+    page.locator(".row", has_text="🚆🚆 refund").click()
+    assert page.locator(".text").inner_text() == CHUNKS[-1][4]
+    assert shown(page) == CHUNKS[-1][0]
+    expect(page.locator(".an-question")).to_have_text(f"refund? {HOSTILE}")
+    for path in ("", "queries", "gold_sets", "metrics", "chunks", "settings"):
+        page.goto(f"{app.url}/{path}")
+        page.locator("[data-testid='stMainBlockContainer']").wait_for()
+        page.wait_for_timeout(1200)
+        assert page.locator("[data-testid='stException']").count() == 0
+        assert page.locator("img[src='x']").count() == 0
+        assert page.locator("a[href='http://example.org']").count() == 0
+        assert page.evaluate("window.hit") is None
+
+
+def test_cold_deep_link_goes_through_the_guard(chromium: Browser, made: Workspace) -> None:
+    cold = App(made.home)
+    try:
+        page = open_page(chromium, f"{cold.url}/annotate?query=t10")
+        expect(page.get_by_text("Who is working?")).to_be_visible()
+        assert page.locator(".bench").count() == 0
+        page.context.add_cookies([{"name": "annotator_person", "value": "Ben", "url": cold.url}])
+        page.goto(f"{cold.url}/annotate?query=t10")
+        expect(page.locator(".an-question")).to_have_text("Refund question number 10")
+    finally:
+        cold.stop()
+
+
+def test_grades_given_while_the_server_is_away_are_stored_when_it_returns(chromium: Browser, tmp_path: Path) -> None:
+    made = make_workspace(tmp_path)
+    app = App(made.home)
+    try:
+        page = annotate(chromium, app, "q2")
+        page.keyboard.press("3")
+        saved(page)
+        app.kill()
+        page.keyboard.press("2")
+        page.keyboard.press("1")
+        expect(page.locator(".status")).to_contain_text("Not saved yet", timeout=12_000)
+        app.start()
+        expect(page.locator(".status[data-waiting='0']")).to_contain_text("Saved", timeout=60_000)
+        assert [grade for _, grade in stored(made, "q2")] == [3, 2, 1]
+    finally:
+        app.stop()
+
+
+def test_kill_right_after_saved_loses_nothing(chromium: Browser, tmp_path: Path) -> None:
+    made = make_workspace(tmp_path)
+    app = App(made.home)
+    for number in range(3):
+        page = annotate(chromium, app, f"q{number + 1}")
+        page.keyboard.press("3")
+        saved(page)
+        app.kill()
+        with sqlite3.connect(made.database) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert [grade for _, grade in stored(made, f"q{number + 1}")] == [3]
+        page.context.close()
+        app.start()
+    app.stop()
+
+
+def test_retired_question_cannot_be_marked_done(chromium: Browser, app: App, made: Workspace) -> None:
+    with made.write() as connection:
+        queries.change(connection, replace(queries.query(connection, "t19"), state="retired"), "Ana")
+    page = annotate(chromium, app, "t19")
+    expect(page.get_by_role("button", name="Done, next question")).to_be_disabled()
