@@ -26,6 +26,7 @@ from annotator.tables import (
 
 __all__ = ["Preview", "SyncResult", "connect", "preview", "sync", "tables"]
 
+_OPTIONS = {"chunk_id": "--id-column", "text": "--text-column"}
 _SHOWN_ROWS = 5
 _MOST_PROBLEMS = 10_000
 
@@ -39,6 +40,7 @@ class Preview:
     """
 
     url: str
+    table: str
     name: str
     count: int | None
     columns: tuple[Column, ...]
@@ -69,6 +71,7 @@ def preview(
     mapping = replace(guess(found, columns or {})[0], metadata=tuple(metadata))
     seen = Preview(
         url=url,
+        table=live.table,
         name=live.name,
         count=live.count(),
         columns=tuple(found),
@@ -103,10 +106,10 @@ def connect(
     if seen.missing:
         raise InputError(
             f"No column of {seen.name} has a usual name for the {' and the '.join(seen.missing)}.",
-            hint=f"Name it, e.g. --{seen.missing[0].removesuffix('_id').replace('chunk', 'id')}-column. "
-            f"The columns are: {', '.join(column.name for column in seen.columns)}.",
+            hint=f"Name it ({' and '.join(_OPTIONS[field] for field in seen.missing)}). "
+            f"The columns are: {', '.join(column.name for column in seen.columns) or 'none'}.",
         )
-    chosen = {"url": absolute(url), "table": table, "columns": asdict(seen.mapping)}
+    chosen = {"url": absolute(url), "table": seen.table, "columns": asdict(seen.mapping)}
     with workspace.write() as connection:
         old = settings.get(connection, "table")
         settings.put(connection, "table", chosen)
@@ -178,7 +181,7 @@ def _double_ids(live: Table, reading: Reading, column: str, ids: set[str]) -> It
 def _refusal(live: Table, problems: Sequence[Problem], doubled: int) -> InputError:
     hint = "Mend the table and sync again; nothing was written."
     if doubled:
-        hint = f"{doubled} ids appear with different text: keep one each with --duplicates first or last. {hint}"
+        hint = f"Ids with more than one text ({doubled}): keep one each with --duplicates first or last. {hint}"
     more = "at least " if len(problems) >= _MOST_PROBLEMS else ""
     return InputError(f"{live.name} has {more}{len(problems)} faults.", problems=problems, hint=hint)
 

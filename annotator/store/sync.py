@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final, Literal
@@ -33,6 +33,7 @@ SourceRow = tuple[int, str, str, str, str, "int | None", str, bytes]
 
 MOST_CONFLICTS: Final = 10_000
 _APPLIED: Final = 500
+_REMEMBERED: Final = 10_000
 _MOST_KEYS: Final = 200
 _MOST_VALUES: Final = 100
 
@@ -41,7 +42,7 @@ Known = tuple[int, bytes]  # row and row_hash of a chunk in the mirror
 
 @dataclass(frozen=True, slots=True)
 class SyncResult:
-    """What a sync did. `repeated` rows carried an id that had come before; `empty` chunks have no text."""
+    """What a sync did. `repeated` counts rows whose id had come before, `empty` rows without text."""
 
     added: int
     changed: int
@@ -57,21 +58,21 @@ class SyncResult:
 def staging(workspace: Workspace, duplicates: Duplicates) -> Iterator[Staging]:
     """Give a place to gather the rows of the live table. Raises Conflict while another sync of this workspace runs."""
     aside = workspace.home / ".sync-staging.db"
-    try:
-        lock = workspace.lock("sync", seconds=0)
-        lock.__enter__()
-    except Conflict as error:
-        raise Conflict("A sync of this workspace is running already.", hint="Wait until it has finished.") from error
-    try:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(workspace.lock("sync", seconds=0))
+        except Conflict as error:
+            raise Conflict("A sync of this workspace is running already.", hint="Wait until it is done.") from error
         aside.unlink(missing_ok=True)  # left behind by a sync that was killed
-        with closing(workspace.connect()) as mirror, closing(sqlite3.connect(aside, isolation_level=None)) as staged:
-            mirror.row_factory = None
+        stack.callback(aside.unlink, missing_ok=True)
+        mirror = stack.enter_context(closing(workspace.connect()))
+        mirror.row_factory = None
+        staged = stack.enter_context(closing(sqlite3.connect(aside, isolation_level=None)))
+        try:
             yield Staging(workspace, mirror, staged, duplicates)
-    except sqlite3.Error as error:
-        raise StoreError(f"The sync failed: {error}.", hint="Sync again: it goes on where this one stopped.") from error
-    finally:
-        aside.unlink(missing_ok=True)
-        lock.__exit__(None, None, None)
+        except sqlite3.Error as error:
+            hint = "Sync again: it goes on where this one stopped."
+            raise StoreError(f"The sync failed: {error}.", hint=hint) from error
 
 
 class Staging:
@@ -264,7 +265,13 @@ class Staging:
     def _metadata_values(self) -> dict[str, list[str]]:
         """Gather the metadata keys with few different scalar values."""
         found: dict[str, set[str]] = {}
-        for (metadata,) in self._mirror.execute("SELECT DISTINCT metadata FROM chunks"):
+        seen: set[str] = set()
+        for (metadata,) in self._mirror.execute("SELECT metadata FROM chunks"):
+            if metadata in seen:
+                continue
+            if len(seen) >= _REMEMBERED:
+                seen.clear()
+            seen.add(metadata)
             for key, value in msgspec.json.decode(metadata).items():
                 values = found.setdefault(key, set()) if len(found) < _MOST_KEYS else found.get(key)
                 if values is not None and len(values) <= _MOST_VALUES and isinstance(value, (str, int, float)):

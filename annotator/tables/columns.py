@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -54,8 +55,11 @@ def as_object(value: object) -> dict[str, object] | None:
     if isinstance(value, (str, bytes)) and value[:1] in ("{", b"{"):
         try:
             decoded = msgspec.json.decode(value)
-        except (msgspec.MsgspecError, UnicodeError):
-            return None
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            try:  # the standard library takes NaN, which Python itself writes
+                decoded = json.loads(value)
+            except (ValueError, RecursionError):
+                return None
         return decoded if isinstance(decoded, dict) else None
     return None
 

@@ -35,6 +35,10 @@ class CsvTable:
     def name(self) -> str:
         return self.path.name
 
+    @property
+    def table(self) -> str:
+        return ""
+
     def columns(self) -> list[Column]:
         with self._records() as (header, _):
             return describe(header, self.sample(_SAMPLED))

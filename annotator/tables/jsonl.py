@@ -42,6 +42,10 @@ class JsonlTable:
             read = (self._record(number, line) for number, line in _filled(lines))
             return list(islice((record for record in read if isinstance(record, dict)), limit))
 
+    @property
+    def table(self) -> str:
+        return ""
+
     def count(self) -> None:
         return None
 
@@ -63,7 +67,7 @@ class JsonlTable:
     def _record(self, number: int, line: str) -> dict[str, object] | Problem:
         try:
             record = msgspec.json.decode(line)
-        except (msgspec.MsgspecError, UnicodeError):
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
             try:  # the standard library takes lone surrogates, which are then named by field
                 record = json.loads(line)
             except (ValueError, RecursionError) as error:

@@ -28,6 +28,10 @@ class ParquetTable:
     def name(self) -> str:
         return self.path.name
 
+    @property
+    def table(self) -> str:
+        return ""
+
     def columns(self) -> list[Column]:
         with self._open() as file:
             names = list(file.schema_arrow.names)

@@ -6,6 +6,7 @@ batch with something unusual in it is looked at value by value.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +30,14 @@ hold a NUL itself.
 _SEPARATORS = 5
 _CACHED = 4_096
 _LARGEST = 2**63 - 1
+_KINDS = {
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    bytes: "binary data",
+    list: "a list",
+    dict: "an object",
+}
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -108,7 +117,7 @@ class Reading:
         positions, unusable = _positions(of("position"))
         metadata = self._metadata_of(given, len(batch.places), faults)
         for index, value in unusable.items():
-            metadata[index] = _with(metadata[index], self._columns.position, value)
+            metadata[index] = _with(metadata[index], self._paths["position"][-1], value)
         contents = _contents(ids, docs, titles, positions, metadata, texts, faults, self._columns)
         rows: Any = zip(batch.places, ids, texts, docs, titles, positions, metadata, contents, strict=True)
         result.rows = [row for index, row in enumerate(rows) if index not in faults.rows] if faults.rows else list(rows)
@@ -149,11 +158,11 @@ class Reading:
         scalars: dict[str, object] = {}
         keys: dict[str, object] = {}
         for name, value in items:
-            if value is None or value == "" or value != value:  # NaN is how some writers store "nothing"
+            if value == "" or not _says_something(value):
                 continue
             inside = as_object(value)
             if inside is not None:
-                keys.update((key, each) for key, each in inside.items() if each is not None and key not in HIDDEN)
+                keys.update((key, each) for key, each in inside.items() if _says_something(each) and key not in HIDDEN)
             elif isinstance(value, bytes):
                 faults.add(index, "the metadata is binary data, not text", name, mend="Leave the column out.")
             else:
@@ -164,8 +173,10 @@ class Reading:
             return _encode(scalars | keys).decode()
         except UnicodeEncodeError as error:
             fault = f"the metadata has the lone surrogate U+{ord(error.object[error.start]):04X}"
-            faults.add(index, fault, "metadata")
-            return "{}"
+        except (TypeError, RecursionError) as error:
+            fault = f"the metadata cannot be written as JSON: {error}"
+        faults.add(index, fault, "metadata")
+        return "{}"
 
 
 class _Faults:
@@ -183,6 +194,11 @@ class _Faults:
         self.problems.append(
             self._table.problem(self._places[index], message, field=column, value=shown[:200], mend=mend)
         )
+
+
+def _says_something(value: object) -> bool:
+    """Tell a value from none; NaN is how some writers store none."""
+    return value is not None and value == value
 
 
 def _along(given: Mapping[str, Sequence[object]], where: tuple[str, ...]) -> Sequence[object]:
@@ -224,7 +240,7 @@ def _texts(values: Sequence[Any], faults: _Faults, column: str) -> Sequence[str]
     texts = []
     for index, value in enumerate(values):
         if value is not None and not isinstance(value, str):
-            faults.add(index, f"text is a {type(value).__name__}, not text", column, value)
+            faults.add(index, f"the text is {_KINDS.get(type(value), 'something else')}, not text", column, value)
         texts.append(value if isinstance(value, str) else "")
     return texts
 
@@ -246,7 +262,7 @@ def _titles(values: Sequence[Any]) -> Sequence[str]:
     if types == {str}:
         return values
     return [
-        value if isinstance(value, str) else "" if value is None else msgspec.json.encode(value).decode()
+        value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
         for value in values
     ]
 
@@ -276,7 +292,9 @@ def _position(value: object) -> int | None:
 
 
 def _with(metadata: str, name: str, value: object) -> str:
-    return _encode({name: value} | msgspec.json.decode(metadata)).decode()
+    """Keep a position that is no whole number, e.g. `3a`, among the metadata."""
+    shown = value if isinstance(value, (int, float)) else str(value).encode("utf-8", "backslashreplace").decode()
+    return _encode({name: shown} | msgspec.json.decode(metadata)).decode()
 
 
 def _contents(

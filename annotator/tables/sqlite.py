@@ -181,7 +181,10 @@ def _decode(raw: bytes) -> str | _Undecodable:
 
 
 def _fits(table: SqliteTable) -> bool:
-    mapping, _ = guess(table.columns(), {})
+    try:
+        mapping, _ = guess(table.columns(), {})
+    except InputError:  # a view on something that is gone
+        return False
     return bool(mapping.chunk_id and mapping.text)
 
 

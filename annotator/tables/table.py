@@ -16,7 +16,7 @@ __all__ = ["BATCH_ROWS", "FIELDS", "WHOLE_RECORD", "Batch", "Column", "Columns",
 FIELDS: Final = ("chunk_id", "text", "doc_id", "title", "position")
 """The fields of a chunk that one column each is mapped to; metadata takes any number."""
 
-BATCH_ROWS: Final = 2_000
+BATCH_ROWS: Final = 1_000
 
 WHOLE_RECORD: Final = "*"
 """Asked for as a column, an open-ended table gives each record as a whole: its keys differ from row to row."""
@@ -61,6 +61,10 @@ class Table(Protocol):
     @property
     def name(self) -> str:
         """What to call it in a message, e.g. `handbook.sqlite3, table chunks`."""
+
+    @property
+    def table(self) -> str:
+        """The table's own name where the address holds several, else ""."""
 
     @property
     def open_ended(self) -> bool:

@@ -55,11 +55,11 @@ def _undecodable(path: Path, encoding: str) -> InputError:
     with _open(path) as raw:
         while True:
             block = raw.read(_BLOCK)
-            pending = len(decoder.getstate()[0])
             try:
                 line += decoder.decode(block, final=not block).count("\n")
             except UnicodeDecodeError as error:
-                place = done - pending + error.start
+                # The decoder's object ends where the block ends, but may begin before it or after a BOM.
+                place = done + len(block) - len(error.object) + error.start
                 line += error.object[: error.start].count(b"\n") if encoding == "utf-8-sig" else 0
                 byte = error.object[error.start]
                 break

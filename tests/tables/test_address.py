@@ -1,0 +1,86 @@
+"""Addresses of chunk tables: kinds, passwords, places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from annotator.errors import InputError
+from annotator.tables import absolute, list_tables, open_table
+from annotator.tables.address import expand, refuse_password
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://reader:hunter2@host/db",
+        "postgresql://reader:hun@ter2@host/db",
+        "postgresql://reader:hunter2${NAME}@host/db",
+        "postgresql://host/db?user=reader&password=hunter2",
+        "postgresql://host/db?sslpassword=hunter2",
+    ],
+)
+def test_a_literal_password_is_refused_and_never_repeated(url: str) -> None:
+    with pytest.raises(InputError) as caught:
+        open_table(url)
+    assert "password" in str(caught.value)
+    assert "hun" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://reader:${DB_PASSWORD}@host/db", "postgresql://host/db?password=${DB_PASSWORD}", "a:b@c.csv"]
+)
+def test_a_password_named_by_variable_is_no_literal_password(url: str) -> None:
+    refuse_password(url)
+
+
+def test_postgresql_says_that_it_is_not_there_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DB_PASSWORD", "hunter2")
+    with pytest.raises(InputError, match="not supported yet") as caught:
+        open_table("postgresql://reader:${DB_PASSWORD}@host/db")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_variables_come_from_the_environment_and_a_missing_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOLDER", "/srv")
+    assert expand("sqlite:///${FOLDER}/a.db") == "sqlite:////srv/a.db"
+    monkeypatch.delenv("NOT_SET", raising=False)
+    with pytest.raises(InputError, match="NOT_SET"):
+        expand("${NOT_SET}/a.csv")
+
+
+def test_a_relative_file_becomes_independent_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert absolute("a.jsonl") == str(tmp_path / "a.jsonl")
+    assert absolute("sqlite:///a.db") == f"sqlite:///{tmp_path}/a.db"
+    assert absolute("sqlite:////x/a.db") == "sqlite:////x/a.db"
+    assert absolute("sqlite:///${FOLDER}/a.db") == "sqlite:///${FOLDER}/a.db"
+    assert absolute("postgresql://h/d") == "postgresql://h/d"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("a.txt", "not a kind"),
+        ("a.parquet.gz", "Unpack it"),
+        ("a.db", "sqlite:///"),
+        ("mysql://h/d", "mysql://"),
+        ("missing.csv", "does not exist"),
+        ("folder.csv", "is a folder"),
+    ],
+)
+def test_what_cannot_be_opened_says_why(
+    name: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match=expected):
+        open_table(name)
+
+
+def test_only_a_database_has_tables_to_choose_from(tables: Path) -> None:
+    assert list_tables(f"sqlite:///{tables}/sqlite/handbook.sqlite3") == ["chunks", "documents", "live_chunks"]
+    assert list_tables(f"{tables}/csv/handbook.csv") == []
