@@ -23,13 +23,15 @@ def find(workspace: Workspace, name: str) -> Person | None:
 
 
 def join(workspace: Workspace, name: str) -> Person:
-    """Return the person with this name, added as an annotator when new; the first one of a workspace is its admin."""
+    """Return the person with this name, added as an annotator when new; the first one, where there is no
+    admin yet, becomes the admin."""
     name = " ".join(name.split())
     fault = id_fault(name)
     if fault or len(name) > 80:
         raise InputError("That name cannot be used: " + (fault or "it is over 80 characters") + ".")
     with workspace.write() as connection:
-        role = "annotator" if people.everyone(connection) else "admin"
+        led = any(one.role == "admin" and one.active for one in people.everyone(connection))
+        role = "annotator" if led else "admin"
         people.add(connection, Person(name, role), name)
         found = people.find(connection, name)
     assert found is not None  # just written

@@ -32,8 +32,10 @@ def find_workspace() -> Workspace:
     return Workspace(Path(named).expanduser() if named else default_home())
 
 
-def init(home: Path, *, who: str, demo: bool = False) -> Workspace:
+def init(home: Path, *, who: str = "", demo: bool = False) -> Workspace:
     """Make a workspace with `who` as its first admin, all or nothing: it appears when it is complete.
+
+    Without `who` the first person to join becomes the admin.
 
     Raises Conflict when the folder holds anything already.
     """
@@ -48,7 +50,8 @@ def init(home: Path, *, who: str, demo: bool = False) -> Workspace:
         try:
             building.create()
             with building.write() as connection:
-                people.add(connection, Person(who, "admin"), who)
+                if who:
+                    people.add(connection, Person(who, "admin"), who)
             _move_in(building, workspace)
         finally:
             shutil.rmtree(building.home, ignore_errors=True)

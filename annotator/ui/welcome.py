@@ -21,11 +21,8 @@ def show(workspace: Workspace) -> None:
             "Golden sets for search and RAG: write questions, find the chunks that answer them, grade them, and freeze "
             "the result as the ruler every retrieval change is measured by."
         )
-        name = st.text_input(
-            "Your name", key="first_name", max_chars=80, placeholder="as it should stand beside your labels"
-        )
-        demo = st.button("Start with the demo", type="primary", disabled=not name.strip(), key="start_demo")
-        own = st.button("Start empty, with my own chunk table", disabled=not name.strip(), key="start_empty")
+        demo = st.button("Start with the demo", type="primary", key="start_demo")
+        own = st.button("Start empty, with my own chunk table", key="start_empty")
         st.caption(
             "The demo is a small invented company: its documents, questions, labels of three people and three sample "
             "runs. Nothing that exists is ever overwritten."
@@ -33,9 +30,8 @@ def show(workspace: Workspace) -> None:
         if demo or own:
             try:
                 with st.spinner("Preparing the workspace…"):
-                    workspaces.init(workspace.home, who=" ".join(name.split()), demo=demo)
+                    workspaces.init(workspace.home, demo=demo)
             except AnnotatorError as error:
                 text.problem(error)
                 return
-            st.session_state["who"] = " ".join(name.split())
             st.rerun()
