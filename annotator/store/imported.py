@@ -6,14 +6,15 @@ was judged kept under its hash.
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from annotator.model import Judgment
+from annotator.model import Chunk, Judgment
 from annotator.store.database import now
 from annotator.store.judgments import evidence_json
 
-__all__ = ["append_all", "known_operations", "known_texts", "query_ids", "standing", "text_hashes"]
+__all__ = ["append_all", "keep_texts", "known_operations", "known_texts", "query_ids", "standing", "text_hashes"]
 
 _BATCH = 500
 
@@ -36,11 +37,25 @@ def known_texts(connection: sqlite3.Connection, chunk_ids: Iterable[str]) -> set
 
 
 def known_operations(connection: sqlite3.Connection, operation_ids: Iterable[str]) -> set[str]:
-    """Return those of the operations that were recorded before."""
+    """Return those of the operations, of judgments or decisions, that were recorded before."""
+    ids = list(operation_ids)
     return {
         row[0]
-        for row in _over(connection, "SELECT operation_id FROM judgments WHERE operation_id IN ({})", operation_ids)
+        for table in ("judgments", "adjudications")
+        for row in _over(connection, f"SELECT operation_id FROM {table} WHERE operation_id IN ({{}})", ids)
     }
+
+
+def keep_texts(connection: sqlite3.Connection, chunks: Iterable[Chunk]) -> None:
+    """Keep chunks as they were judged elsewhere, under the hash of their text."""
+    moment = now()
+    for one in chunks:
+        sha256 = one.sha256
+        connection.execute("INSERT OR IGNORE INTO judged_texts VALUES (?, ?)", (sha256, one.text))
+        connection.execute(
+            "INSERT OR IGNORE INTO judged_chunks VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (one.chunk_id, sha256, one.doc_id, one.title, one.position, _json(one.metadata), moment),
+        )
 
 
 def standing(
@@ -96,6 +111,10 @@ def append_all(connection: sqlite3.Connection, new: Sequence[Judgment]) -> None:
             "DELETE FROM drafts WHERE query_id = ? AND chunk_id = ? AND annotator = ?",
             ((one.query_id, one.chunk_id, one.annotator) for one in new),
         )
+
+
+def _json(metadata: Mapping[str, object]) -> str:
+    return json.dumps(dict(metadata), ensure_ascii=False)
 
 
 def _over(connection: sqlite3.Connection, sql: str, values: Iterable[str]) -> Iterator[sqlite3.Row]:

@@ -9,7 +9,7 @@ import pytest
 
 from annotator.errors import InputError
 from annotator.model import Evidence, Judgment
-from annotator.services import chunk_table, labelling
+from annotator.services import chunk_table, gold, labelling, overview
 from annotator.services.importing import ImportReport, import_judgments, import_queries
 from annotator.services.workspace import Workspace, init
 from annotator.store import judgments, people
@@ -253,3 +253,67 @@ def test_questions_and_judgments_in_twelve_languages(tmp_path: Path, shared: Pat
     folder = shared / "corpora" / "xquad_12lang"
     made = corpus(tmp_path, folder)
     assert import_judgments(made, "Ana", folder / "qrels.tsv", annotator="xquad").added == 14280
+
+
+DECIDED = (
+    '{"query_id":"q1","chunk_id":"errors#1","annotator":"Cleo","grade":3}\n'
+    '{"query_id":"q1","chunk_id":"errors#1","annotator":"Ben","grade":0}\n'
+    '{"query_id":"q1","chunk_id":"errors#1","reviewer":"Rita","grade":2,"reason":"half","decided_at":"2026-03-01T09:00:00Z"}\n'
+    '{"query_id":"q1","chunk_id":"errors#1","reviewer":"Rita","grade":1,"reason":"less","decided_at":"2026-03-02T09:00:00Z"}\n'
+)
+
+
+def test_decisions_of_reviewers_come_along_in_their_order_and_once(workspace: Workspace) -> None:
+    assert counts(take(workspace, DECIDED, "j.jsonl", annotator="")) == (4, 0, 0, 0)
+    assert counts(take(workspace, DECIDED, "j.jsonl", annotator="")) == (0, 0, 4, 0)
+    with workspace.read() as connection:
+        assert [(one.reviewer, one.grade) for one in judgments.adjudications(connection)] == [("Rita", 2), ("Rita", 1)]
+        found = people.find(connection, "Rita")
+    assert found is not None
+    assert found.role == "reviewer"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_release_brings_everything_along(workspace: Workspace, tmp_path: Path, packed: bool) -> None:
+    take(workspace, DECIDED, "j.jsonl", annotator="")
+    take(workspace, HEADER + "q2\ttravel#1\t0\nq2\trefunds-v4#1\t3\n")
+    version = gold.release(workspace, "Ana", name="first")
+    place = tmp_path / ("first.zip" if packed else "first")
+    gold.export_version(workspace, version.version, place)
+    other = init(tmp_path / "other", who="Ana")
+    chunk_table.connect(other, "Ana", str(tmp_path / "handbook.jsonl"))
+    chunk_table.sync(other, "Ana")
+
+    dry = import_judgments(other, "Ana", place, dry_run=True)
+    assert counts(dry) == (6, 0, 0, 0)
+    assert in_force(other) == {}
+    source = (place.name, place.read_bytes()) if packed else place
+    report = import_judgments(other, "Ana", source)
+    assert counts(report) == (6, 0, 0, 0)
+    assert report.warnings == ("Questions: 2 added, 0 were here already and are left as they are.",)
+    assert counts(import_judgments(other, "Ana", source)) == (0, 0, 6, 0)
+    assert gold.release(other, "Ana", name="first").digest == version.digest
+
+
+def test_texts_of_a_release_that_the_chunk_table_lacks_are_kept_and_count_as_drifted(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    take(workspace, HEADER + "q2\ttravel#1\t0\nq2\trefunds-v4#1\t3\n")
+    gold.export_version(workspace, gold.release(workspace, "Ana").version, tmp_path / "out")
+    empty = init(tmp_path / "empty", who="Ana")
+    report = import_judgments(empty, "Ana", tmp_path / "out")
+    assert "2 of 2 judged texts are not in the chunk table now" in report.warnings[1]
+    assert overview.status(empty)["drift"] == 2
+    one = in_force(empty)["q2", "travel#1", "Cleo"]
+    with empty.read() as connection:
+        ((_, chunk),) = judgments.judged_chunks(connection, [("travel#1", one.sha256)])
+    assert (chunk.text, chunk.doc_id, chunk.position) == ("Train journeys are booked in second class.", "travel", 0)
+
+
+def test_a_release_that_was_altered_is_refused(workspace: Workspace, tmp_path: Path) -> None:
+    take(workspace, HEADER + "q2\trefunds-v4#1\t3\n")
+    gold.export_version(workspace, gold.release(workspace, "Ana").version, tmp_path / "out")
+    rows = tmp_path / "out" / "judgments.jsonl"
+    rows.write_bytes(rows.read_bytes().replace(b'"grade":3', b'"grade":2'))
+    with pytest.raises(InputError, match="not as it was released"):
+        import_judgments(workspace, "Ana", tmp_path / "out")

@@ -35,6 +35,9 @@ COLUMNS: Final = {
             "sha256",
             "seconds",
             "gold",
+            "kind",
+            "reviewer",
+            "decided_at",
         )
     },
 }
@@ -45,7 +48,7 @@ _FLAGS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": Fal
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A judgment as the file has it. None for reason or evidence: the file does not speak of them."""
+    """A judgment as the file has it, or a reviewer's decision. None for reason or evidence: the file has none."""
 
     line: int
     query_id: str
@@ -58,6 +61,7 @@ class Said:
     sha256: str
     judged_at: str
     seconds: float | None
+    decision: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -126,9 +130,12 @@ class Reading:
         return found
 
     def fold(self, said: Sequence[Said], conflicts: str) -> list[Said]:
-        """Take repeats once; of two grades by one person for one pair take the one that counts, or note the fault."""
+        """Take repeats once; of two grades by one person for one pair take the one that counts, or note the fault.
+
+        Decisions are all kept, in their order: the last one of a pair is in force.
+        """
         kept: dict[tuple[str, str, str], Said] = {}
-        for one in said:
+        for one in (one for one in said if not one.decision):
             first = kept.setdefault(one.key, one)
             if first is one:
                 continue
@@ -148,7 +155,7 @@ class Reading:
                 better = one.rank > first.rank if conflicts == "highest" else one.rank < first.rank
                 if conflicts == "last" or better:
                     kept[one.key] = one
-        return list(kept.values())
+        return [*kept.values(), *(one for one in said if one.decision)]
 
     def warnings(self) -> list[str]:
         """Say what the reader of the report should know."""
@@ -179,10 +186,16 @@ class Reading:
             if fault:
                 mend = "Write it in quotes: ids are text." if isinstance(values.get(name), int | float) else ""
                 self._fault(line, values, name, fault, mend)
-        annotator = self._annotator(line, values)
+        kind = values.get("kind") or ("adjudication" if values.get("reviewer") else "judgment")
+        if kind not in ("judgment", "adjudication"):
+            self._fault(line, values, "kind", "neither judgment nor adjudication")
+        decision = kind == "adjudication"
+        annotator = self._annotator(line, values, "reviewer" if decision else "annotator")
         stale = self._flag(line, values, "stale")
         reason = self._reason(line, values)
         grade = self._grade(line, values)
+        if decision and grade is None:
+            self._fault(line, values, "grade", "a decision has a grade", "Write 0 to 3.")
         if stale and grade != 0 and len(self.file.problems) == before:
             self._fault(line, values, "stale", "a stale chunk has grade 0", "Write grade 0, or take stale away.")
         said = Said(
@@ -195,18 +208,20 @@ class Reading:
             reason,
             self._quotes(line, values),
             str(values.get("sha256") or ""),
-            self._moment(line, values),
+            self._moment(line, values, "decided_at" if decision else "judged_at"),
             self._seconds(line, values),
+            decision,
         )
         self.left_out.update(values.keys() - COLUMNS.keys() - _OF_A_QUERY)
         return said if len(self.file.problems) == before else None
 
-    def _annotator(self, line: int, values: Mapping[str, object]) -> str:
-        name = values.get("annotator") or self.annotator
+    def _annotator(self, line: int, values: Mapping[str, object], role: str) -> str:
+        name = values.get(role) or (self.annotator if role == "annotator" else "")
         if not name:
-            self._fault(line, values, "annotator", "nobody is named as the annotator", "Name them: --annotator NAME.")
+            mend = "Name them: --annotator NAME." if role == "annotator" else ""
+            self._fault(line, values, role, f"nobody is named as the {role}", mend)
         elif fault := id_fault(name):
-            self._fault(line, values, "annotator", fault.replace("id", "name", 1))
+            self._fault(line, values, role, fault.replace("id", "name", 1))
         return str(name)
 
     def _grade(self, line: int, values: Mapping[str, object]) -> int | None:
@@ -262,14 +277,14 @@ class Reading:
             found.append(one)
         return tuple(found)
 
-    def _moment(self, line: int, values: Mapping[str, object]) -> str:
-        value = values.get("judged_at")
+    def _moment(self, line: int, values: Mapping[str, object], name: str) -> str:
+        value = values.get(name)
         if value in (None, ""):
             return ""
         try:
             moment = datetime.fromisoformat(str(value))
         except ValueError:
-            self._fault(line, values, "judged_at", "not a moment", "Write it as 2026-03-01T09:30:00Z.")
+            self._fault(line, values, name, "not a moment", "Write it as 2026-03-01T09:30:00Z.")
             return ""
         moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

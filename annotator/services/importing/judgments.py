@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from annotator.errors import InputError, NotFound
-from annotator.model import Evidence, Judgment, Person
+from annotator.model import Adjudication, Chunk, Evidence, Judgment, Person
 from annotator.services.evidence import find_quote
 from annotator.services.importing.judgment_rows import COLUMNS, CONFLICTS, Reading, Said, bare_rows
 from annotator.services.importing.report import SHOWN_ROWS, ImportReport
@@ -17,8 +17,9 @@ from annotator.services.importing.rows import ImportFile, Source, open_file
 from annotator.store import corpus, events, imported, judgments, people
 from annotator.store.database import Workspace
 
-__all__ = ["import_judgments"]
+__all__ = ["import_judgments", "take"]
 
+_NAMES_WHO: Final = frozenset(("annotator", "reviewer", "gold"))
 _NEAR_MATCHES_FOR: Final = 20
 """For how many unknown ids near ones are looked up; finding them takes a while each."""
 
@@ -37,28 +38,54 @@ def import_judgments(
     """Record the file's judgments, all of them or none; people who are not known yet are added as annotators.
 
     `annotator` judged the rows that name nobody. `grades` maps the file's grades to 0-3, None for cannot judge.
-    Raises InputError with every fault of the file. `only_good` takes the rows without fault.
+    Raises InputError with every fault of the file. `only_good` takes the rows without fault. A release brings its
+    questions, texts and decisions along, and says itself who judged.
     """
     if conflicts not in CONFLICTS:
         raise InputError(f"{conflicts!r} does not say which grade counts.", hint=f"Choose of {', '.join(CONFLICTS)}.")
+    from annotator.services.importing.release import import_release, is_release  # they build upon `take`
+
+    if is_release(source):
+        return import_release(workspace, who, source, dry_run=dry_run)
     file = open_file(source, COLUMNS)
-    rows = bare_rows(file, grades or {}) if file.form == "bare" else file.rows(COLUMNS)
-    if (
-        not annotator
-        and file.form != "json"
-        and not any("annotator" in row.values or "gold" in row.values for row in rows)
-    ):
-        raise InputError(f"{file.name} does not say who judged.", hint="Name them with --annotator NAME.")
-    reading = Reading(file, annotator, grades or {})
-    said = reading.fold([one for row in rows for one in reading.said(row)], conflicts)
     with workspace.read() if dry_run else workspace.write() as connection:
-        found = _Checked(connection, file, said)
-        if not only_good:
-            file.refuse_faults(hint=reading.grades_hint())
-        if not dry_run:
-            _write(connection, who, file, found)
+        return take(
+            connection,
+            who,
+            file,
+            Reading(file, annotator, grades or {}),
+            conflicts=conflicts,
+            dry_run=dry_run,
+            only_good=only_good,
+        )
+
+
+def take(
+    connection: sqlite3.Connection,
+    who: str,
+    file: ImportFile,
+    reading: Reading,
+    *,
+    conflicts: str = "refuse",
+    dry_run: bool = False,
+    only_good: bool = False,
+    texts: Mapping[tuple[str, str], Chunk] | None = None,
+) -> ImportReport:
+    """Record the judgments of an opened file within the caller's transaction; as `import_judgments`.
+
+    `texts` are chunks as judged, by (chunk id, hash), that come along with the file.
+    """
+    rows = bare_rows(file, reading.grades) if file.form == "bare" else file.rows(COLUMNS)
+    if not reading.annotator and not any(_NAMES_WHO.intersection(row.values) for row in rows):
+        raise InputError(f"{file.name} does not say who judged.", hint="Name them with --annotator NAME.")
+    said = reading.fold([one for row in rows for one in reading.said(row)], conflicts)
+    found = _Checked(connection, file, said, texts or {})
+    if not only_good:
+        file.refuse_faults(hint=reading.grades_hint())
+    if not dry_run:
+        found.write(who)
     return ImportReport(
-        added=len(found.added),
+        added=len(found.added) + len(found.decisions),
         changed=len(found.changed),
         unchanged=found.unchanged + reading.repeats,
         skipped=found.skipped,
@@ -73,11 +100,19 @@ def import_judgments(
 class _Checked:
     """Holds the judgments against the workspace: what is new, what changes one in force, what is there already."""
 
-    def __init__(self, connection: sqlite3.Connection, file: ImportFile, said: Sequence[Said]) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        file: ImportFile,
+        said: Sequence[Said],
+        texts: Mapping[tuple[str, str], Chunk],
+    ) -> None:
         self.connection = connection
         self.file = file
+        self.texts = texts
         self.added: list[Judgment] = []
         self.changed: list[Judgment] = []
+        self.decisions: list[Adjudication] = []
         self.unchanged = 0
         self.skipped = 0
         self.hashes = imported.text_hashes(connection, (one.chunk_id for one in said))
@@ -87,8 +122,29 @@ class _Checked:
         made = [(self._judgment(one), one) for one in known]
         operations = imported.known_operations(connection, (new.operation_id for new, _ in made if new))
         for new, one in made:
-            if new is not None:
+            if new is None:
+                continue
+            if one.decision:
+                self._sort_in_decision(new, new.operation_id in operations)
+            else:
                 self._sort_in(new, one, standing.get(one.key), new.operation_id in operations)
+
+    def write(self, who: str) -> None:
+        """Record what is new, with the people it names."""
+        new = self.added + self.changed
+        for name in dict.fromkeys(one.annotator for one in new):
+            people.add(self.connection, Person(name), who)
+        for name in dict.fromkeys(one.reviewer for one in self.decisions):
+            people.add(self.connection, Person(name, "reviewer"), who)
+        needed = {(one.chunk_id, one.sha256) for one in new}
+        needed.update((one.chunk_id, one.sha256) for one in self.decisions)
+        imported.keep_texts(self.connection, (self.texts[key] for key in needed if key in self.texts))
+        imported.append_all(self.connection, new)
+        for decision in self.decisions:
+            judgments.append_adjudication(self.connection, decision)
+        counts = {"added": len(self.added), "changed": len(self.changed), "decisions": len(self.decisions)}
+        if any(counts.values()):
+            events.record(self.connection, who, "judgments imported", f"file:{self.file.name}", new=counts)
 
     def warnings(self) -> list[str]:
         """Say what was left alone."""
@@ -109,6 +165,25 @@ class _Checked:
         else:
             self.changed.append(new)
 
+    def _sort_in_decision(self, new: Judgment, recorded: bool) -> None:
+        if recorded or any(one.operation_id == new.operation_id for one in self.decisions):
+            self.unchanged += 1
+            return
+        self.decisions.append(
+            Adjudication(
+                query_id=new.query_id,
+                chunk_id=new.chunk_id,
+                reviewer=new.annotator,
+                grade=new.grade or 0,
+                stale=new.stale,
+                reason=new.reason,
+                evidence=new.evidence,
+                sha256=new.sha256,
+                decided_at=new.judged_at,
+                operation_id=new.operation_id,
+            )
+        )
+
     def _text(self, one: Said) -> str | None:
         """Return the hash of the text that was judged if it is the chunk's present one, else None."""
         present = self.hashes.get(one.chunk_id)
@@ -125,7 +200,8 @@ class _Checked:
             if one.query_id not in queries:
                 sound = False
                 self._unknown(one, "query_id", one.query_id, "there is no such question", hints, ids)
-            if self._text(one) is None and (one.chunk_id, one.sha256) not in self.kept:
+            place = (one.chunk_id, one.sha256)
+            if self._text(one) is None and place not in self.kept and place not in self.texts:
                 sound = False
                 if one.chunk_id in self.hashes:
                     message = "the chunk's text is not the one that was judged"
@@ -158,6 +234,8 @@ class _Checked:
         if spans is None:
             return None
         content = [*one.key, one.grade, one.stale, one.reason or "", [[s.quote, s.start, s.end] for s in spans]]
+        if one.decision:  # the same decision may be taken again later, after another one
+            content += ["decision", one.judged_at]
         digest = hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
         return Judgment(
             query_id=one.query_id,
@@ -178,19 +256,24 @@ class _Checked:
         """Find the quotes in the text that was judged; note a fault and return None when one is not there."""
         if not one.quotes:
             return ()
-        live = corpus.chunks(self.connection, [one.chunk_id]).get(one.chunk_id)
-        if live is None or live.sha256 != sha256:
-            live = next(judgments.judged_chunks(self.connection, [(one.chunk_id, sha256)]))[1]
+        text = self._judged_text(one.chunk_id, sha256)
         spans = {}
         for given in one.quotes:
-            fits = given.start >= 0 and live.text[given.start : given.end] == given.quote
-            span = given if fits else find_quote(live.text, given.quote)
+            fits = given.start >= 0 and text[given.start : given.end] == given.quote
+            span = given if fits else find_quote(text, given.quote)
             if span is None:
                 mend = "Quote the chunk's own words."
                 self.file.fault(one.line, "the quote is not in the chunk's text", "evidence", given.quote, mend)
                 return None
             spans[span.start, span.end] = span
         return tuple(spans[place] for place in sorted(spans))
+
+    def _judged_text(self, chunk_id: str, sha256: str) -> str:
+        if (brought := self.texts.get((chunk_id, sha256))) is not None:
+            return brought.text
+        if self.hashes.get(chunk_id) == sha256:
+            return corpus.chunks(self.connection, [chunk_id])[chunk_id].text
+        return next(judgments.judged_chunks(self.connection, [(chunk_id, sha256)]))[1].text
 
 
 def _near_queries(ids: Sequence[str], value: str) -> str:
@@ -206,16 +289,6 @@ def _near_chunks(connection: sqlite3.Connection, value: str) -> str:
     except NotFound as error:
         return error.hint
     return ""
-
-
-def _write(connection: sqlite3.Connection, who: str, file: ImportFile, found: _Checked) -> None:
-    new = found.added + found.changed
-    for name in dict.fromkeys(one.annotator for one in new):
-        people.add(connection, Person(name), who)
-    imported.append_all(connection, new)
-    if new:
-        counts = {"added": len(found.added), "changed": len(found.changed)}
-        events.record(connection, who, "judgments imported", f"file:{file.name}", new=counts)
 
 
 def _shown(one: Said) -> Mapping[str, object]:

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from annotator.model import FACETS, QUERY_STATES, Query, id_fault
+from annotator.model import QUERY_STATES, Query, id_fault
+from annotator.services.facets import facet_names
 from annotator.services.importing.report import SHOWN_ROWS, ImportReport
 from annotator.services.importing.rows import ImportFile, Row, Source, open_file, text_fault
 from annotator.store import events, queries, settings
 from annotator.store.database import Workspace
 
-__all__ = ["import_queries"]
+__all__ = ["COLUMNS", "import_queries", "take"]
 
-_COLUMNS: Final = {
+COLUMNS: Final = {
     **dict.fromkeys(("query_id", "query-id", "qid", "_id"), "query_id"),
     **dict.fromkeys(("question", "query", "text"), "question"),
     **{name: name for name in ("notes", "state", "owner", "unanswerable", "slice", "facets", "metadata", "gold")},
@@ -54,20 +55,35 @@ def import_queries(
     Columns beside the known ones are facets; of a `metadata` object only the facets of the workspace and those named
     in `facets` are taken. Raises InputError with every fault of the file. `only_good` takes the rows without fault.
     """
-    file = open_file(source, _COLUMNS)
-    rows = _bare_rows(file) if file.form == "bare" else file.rows(_COLUMNS)
+    file = open_file(source, COLUMNS)
     with workspace.read() if dry_run else workspace.write() as connection:
-        known_facets = [*settings.get(connection, "facets", list(FACETS))]
-        reading = _Reading(file, frozenset(known_facets) | set(facets))
-        asked = reading.fold([one for one in map(reading.asked, rows) if one])
-        if not only_good:
-            file.refuse_faults()
-        plan = [_planned(connection, one) for one in asked]
-        new_facets = [
-            name for name in dict.fromkeys(n for one in asked for n in one.facets) if name not in known_facets
-        ]
-        if not dry_run:
-            _write(connection, who, file, plan, known_facets, new_facets)
+        return take(connection, who, file, facets=facets, dry_run=dry_run, only_good=only_good)
+
+
+def take(
+    connection: sqlite3.Connection,
+    who: str,
+    file: ImportFile,
+    *,
+    facets: Sequence[str] = (),
+    dry_run: bool = False,
+    only_good: bool = False,
+    only_new: bool = False,
+) -> ImportReport:
+    """Take the questions of an opened file within the caller's transaction; as `import_queries`.
+
+    `only_new` leaves known questions as they are.
+    """
+    rows = _bare_rows(file) if file.form == "bare" else file.rows(COLUMNS)
+    known_facets = facet_names(connection)
+    reading = _Reading(file, frozenset(known_facets) | set(facets))
+    asked = reading.fold([one for one in map(reading.asked, rows) if one])
+    if not only_good:
+        file.refuse_faults()
+    plan = [_planned(connection, one, only_new) for one in asked]
+    new_facets = [name for name in dict.fromkeys(n for one in asked for n in one.facets) if name not in known_facets]
+    if not dry_run:
+        _write(connection, who, file, plan, known_facets, new_facets)
     return ImportReport(
         added=sum(old is None for old, _ in plan),
         changed=sum(old is not None and old != new for old, new in plan),
@@ -162,7 +178,7 @@ class _Reading:
                     self._fault(row, name, "not an object of names and values")
                     continue
                 found.update(self._taken(inner) if name == "metadata" else inner)
-            elif name not in _COLUMNS:
+            elif name not in COLUMNS:
                 found[name] = value
         return {name: self._facet(row, name, value) for name, value in found.items()}
 
@@ -212,8 +228,10 @@ class _Reading:
         self.file.fault(row.line, message, name, row.values.get(name, ""), mend)
 
 
-def _planned(connection: sqlite3.Connection, asked: _Asked) -> tuple[Query | None, Query]:
+def _planned(connection: sqlite3.Connection, asked: _Asked, only_new: bool) -> tuple[Query | None, Query]:
     old = queries.find(connection, asked.query_id)
+    if old is not None and only_new:
+        return old, old
     return old, asked.onto(old if old is not None else Query(asked.query_id, ""))
 
 
@@ -227,7 +245,8 @@ def _write(
 ) -> None:
     if new_facets:
         settings.put(connection, "facets", [*known_facets, *new_facets])
-        events.record(connection, who, "facets changed", "facets", old=known_facets, new=[*known_facets, *new_facets])
+        change = {"old": {"facets": list(known_facets)}, "new": {"facets": [*known_facets, *new_facets]}}
+        events.record(connection, who, "facets changed", "setting:facets", **change)
     for old, new in plan:
         if old is None:
             queries.add(connection, new, who)

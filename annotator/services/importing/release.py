@@ -1,0 +1,108 @@
+"""Imports a release: its questions, every annotator's judgments, the decisions, and the texts as they were judged."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from annotator.errors import InputError, Problem
+from annotator.gold.archive import read_release
+from annotator.gold.verify import verify
+from annotator.model import Chunk
+from annotator.services.importing import judgments, queries
+from annotator.services.importing.judgment_rows import COLUMNS, Reading
+from annotator.services.importing.report import ImportReport
+from annotator.services.importing.rows import Source, open_file
+from annotator.store import imported
+from annotator.store.database import Workspace
+
+__all__ = ["import_release", "is_release"]
+
+_ZIP: Final = b"PK\x03\x04"
+
+
+class _DryRun(Exception):
+    """Takes everything back that the transaction wrote."""
+
+
+def is_release(source: Source) -> bool:
+    """Say whether this is a release folder or zip rather than a file of rows."""
+    if isinstance(source, tuple):
+        return source[1].startswith(_ZIP)
+    path = Path(source)
+    if path.is_dir():
+        return True
+    try:
+        with path.open("rb") as file:
+            return str(source) != "-" and file.read(4) == _ZIP
+    except OSError:
+        return False
+
+
+def import_release(workspace: Workspace, who: str, source: Source, *, dry_run: bool = False) -> ImportReport:
+    """Take over an intact release, all or nothing; questions that are here already are left as they are.
+
+    Raises InputError when the release is not as it was frozen. Texts that the chunk table does not have come along
+    and count as drifted.
+    """
+    if isinstance(source, tuple):
+        with tempfile.NamedTemporaryFile(suffix=".zip") as file:
+            file.write(source[1])
+            file.flush()
+            return _import(workspace, who, Path(file.name), source[0], dry_run)
+    return _import(workspace, who, Path(source), str(source), dry_run)
+
+
+def _import(workspace: Workspace, who: str, path: Path, name: str, dry_run: bool) -> ImportReport:
+    checked = verify(path)
+    if not checked.intact:
+        raise InputError(
+            f"{name} is not as it was released; nothing was written.",
+            problems=[Problem(problem, file=name) for problem in checked.problems],
+        )
+    files = read_release(path)
+    try:
+        with workspace.write() as connection:
+            report = _take(connection, who, name, files)
+            if dry_run:
+                raise _DryRun
+    except _DryRun:
+        return replace(report, dry_run=True)
+    return report
+
+
+def _take(connection: sqlite3.Connection, who: str, name: str, files: Mapping[str, bytes]) -> ImportReport:
+    asked = queries.take(
+        connection, who, open_file((f"{name}/gold.jsonl", files["gold.jsonl"]), queries.COLUMNS), only_new=True
+    )
+    texts = _texts(files["chunks.jsonl"])
+    warnings = [f"Questions: {asked.added} added, {asked.unchanged} were here already and are left as they are."]
+    live = imported.text_hashes(connection, (chunk_id for chunk_id, _ in texts))
+    other = sum(live.get(chunk_id) != sha256 for chunk_id, sha256 in texts)
+    if other:
+        warnings.append(f"{other} of {len(texts)} judged texts are not in the chunk table now; they count as drifted.")
+    if not files["judgments.jsonl"].strip():
+        return replace(asked, warnings=tuple(warnings))
+    file = open_file((f"{name}/judgments.jsonl", files["judgments.jsonl"]), COLUMNS)
+    said = judgments.take(connection, who, file, Reading(file, "", {}), texts=texts)
+    return replace(said, warnings=(*warnings, *said.warnings))
+
+
+def _texts(content: bytes) -> dict[tuple[str, str], Chunk]:
+    found = {}
+    for line in content.splitlines():
+        row = json.loads(line)
+        found[row["chunk_id"], row["sha256"]] = Chunk(
+            row["chunk_id"],
+            row["text"],
+            row.get("doc_id", ""),
+            row.get("title", ""),
+            row.get("position"),
+            row.get("metadata", {}),
+        )
+    return found
