@@ -17,54 +17,57 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-RESULTS, DEPTH = 20, 50
+RESULTS, DEPTH = 20, 50  # chunks handed to the reader, candidates considered
 SNAPSHOT = "2025-05-01"  # the dense index was last built on this day; chunks updated later are not in it
-DIMENSIONS = 64
+DIMENSIONS = 24
+TITLE_WEIGHT = 3.0
 FUSION_CONSTANT = 60  # reciprocal rank fusion, Cormack et al. 2009
+STOPPED = re.findall(
+    r"\w+",
+    """a an and any are as at be by can could did do does doesn for from get have how i if in is it its may me my not of
+    on one or our out over s should some that the their them there they this to up us was we what when where which who
+    whom why will with would you your""",
+)
 
 Ranked = list[tuple[str, float]]
 Answer = tuple[Ranked, dict[str, object]]
 
 
 def read_chunks(db: sqlite3.Connection) -> list[dict[str, str]]:
-    """Read the chunk table in id order, with the two metadata fields that the retrievers use."""
+    """Read the chunk table with the two metadata fields that the retrievers use."""
     sql = """SELECT chunk_id, title, text, json_extract(metadata, '$.status') AS status,
                     json_extract(metadata, '$.updated_at') AS updated_at FROM chunks ORDER BY chunk_id"""
     db.row_factory = sqlite3.Row
     return [dict(row) for row in db.execute(sql)]
 
 
-def best_first(scores: dict[str, float], limit: int) -> Ranked:
+def best_first(scores: dict[str, float]) -> Ranked:
     """Order by score, then by id, both descending, as evaluation tools do."""
-    rounded = ((chunk_id, round(score, 6)) for chunk_id, score in scores.items())
-    return sorted(rounded, key=lambda hit: (hit[1], hit[0]), reverse=True)[:limit]
+    return sorted(scores.items(), key=lambda hit: (hit[1], hit[0]), reverse=True)[:DEPTH]
 
 
 class Lexical:
-    """BM25 over titles and texts with English stemming, as SQLite's FTS5 does it. No freshness filter.
-
-    Words are split at spaces and punctuation, so a sentence in Japanese is one long word that matches nothing.
-    """
+    """BM25 by SQLite's FTS5 with English stemming; a Japanese sentence is one long word to it and matches nothing."""
 
     def __init__(self, chunks: list[dict[str, str]]) -> None:
         self.db = sqlite3.connect(":memory:")
-        self.db.execute("CREATE VIRTUAL TABLE f USING fts5(chunk_id UNINDEXED, title, text, tokenize='porter unicode61')")
+        self.db.execute("CREATE VIRTUAL TABLE f USING fts5(chunk_id UNINDEXED, title, text, tokenize=porter)")
         self.db.executemany("INSERT INTO f VALUES (:chunk_id, :title, :text)", chunks)
 
     def rank(self, question: str) -> Ranked:
-        phrases = [f'"{word}"' for word in question.replace('"', " ").split() if any(map(str.isalnum, word))]
-        sql = "SELECT chunk_id, -bm25(f, 0, 2.0, 1.0) FROM f WHERE f MATCH ?"
-        return best_first(dict(self.db.execute(sql, (" OR ".join(phrases),))), DEPTH)
+        words = [word.strip(".,:;?!") for word in question.replace('"', " ").lower().split()]
+        phrases = [f'"{word}"' for word in words if word and word not in STOPPED]
+        sql = f"SELECT chunk_id, round(-bm25(f, 0, {TITLE_WEIGHT}, 1), 6) FROM f WHERE f MATCH ?"
+        return best_first(dict(self.db.execute(sql, (" OR ".join(phrases),))))
 
 
 def features(text: str) -> Iterator[str]:
     """Yield the words of a text and their character 3- to 5-grams (2-grams as well where no spaces separate words)."""
-    for word in re.findall(r"\w+", text.lower()):
+    for word in filter(lambda word: word not in STOPPED, re.findall(r"\w+", text.lower())):
         yield word
-        shortest = 3 if word.isascii() else 2
         padded = f" {word} "
-        for size in range(shortest, 6):
-            yield from (padded[at : at + size] for at in range(len(padded) - size + 1))
+        for n in range(3 if word.isascii() else 2, 6):
+            yield from (padded[at : at + n] for at in range(len(padded) - n + 1))
 
 
 class Dense:
@@ -75,7 +78,7 @@ class Dense:
         self.ids = [chunk["chunk_id"] for chunk in indexed]
         counts = [Counter(features(f"{chunk['title']} {chunk['text']}")) for chunk in indexed]
         spread = Counter(feature for count in counts for feature in count)
-        kept = sorted(feature for feature, number in spread.items() if number >= 2)
+        kept = sorted(feature for feature, number in spread.items() if number >= 2 or not feature.isascii())
         self.column = {feature: at for at, feature in enumerate(kept)}
         self.idf = np.log((1 + len(indexed)) / (1 + np.array([spread[feature] for feature in kept]))) + 1
         matrix = np.stack([self.weigh(count) for count in counts])
@@ -91,11 +94,13 @@ class Dense:
 
     @staticmethod
     def unit(rows: np.ndarray) -> np.ndarray:
-        return rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-12)
+        scaled: np.ndarray = rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-12)
+        return scaled
 
     def rank(self, question: str) -> Ranked:
         vector = self.unit(self.weigh(Counter(features(question))) @ self.axes)
-        return best_first(dict(zip(self.ids, (self.vectors @ vector).tolist(), strict=True)), DEPTH)
+        cosines = zip(self.ids, (self.vectors @ vector).round(6).tolist(), strict=True)
+        return best_first({chunk_id: cosine for chunk_id, cosine in cosines if cosine > 0})
 
 
 def fuse(first: Ranked, second: Ranked) -> Ranked:
@@ -104,21 +109,21 @@ def fuse(first: Ranked, second: Ranked) -> Ranked:
     for ranked in (first, second):
         for rank, (chunk_id, _) in enumerate(ranked, start=1):
             scores[chunk_id] = scores.get(chunk_id, 0.0) + 1 / (FUSION_CONSTANT + rank)
-    return best_first(scores, DEPTH)
+    return best_first({chunk_id: round(score, 6) for chunk_id, score in scores.items()})
 
 
-def write_run(name: str, meta: dict[str, object], queries: list[dict[str, str]], ask: Callable[[str], Answer]) -> None:
+def write_run(name: str, index: str, model: str, reranker: str, ask: Callable[[str], Answer]) -> None:
     """Ask every question once to warm up and once to measure, then write the trace."""
-    lines: list[dict[str, object]] = [{"run": {"name": name, **meta}}]
-    for query in queries:
+    meta = {"index_version": index, "embedding_model": model, "reranker": reranker, "prompt_version": "none"}
+    lines: list[dict[str, object]] = [{"run": {"name": name} | meta}]
+    for query in map(json.loads, (HERE / "queries.jsonl").read_text(encoding="utf-8").splitlines()):
         ask(query["question"])
         start = time.perf_counter()
         ranked, trace = ask(query["question"])
         latency = round((time.perf_counter() - start) * 1000, 2)
         results = [{"chunk_id": chunk_id, "score": score} for chunk_id, score in ranked[:RESULTS]]
-        candidates = [chunk_id for chunk_id, _ in ranked]
-        lines.append({"query_id": query["query_id"], "results": results, "candidates": candidates}
-                     | trace | {"latency_ms": latency})
+        trace |= {"candidates": [chunk_id for chunk_id, _ in ranked], "latency_ms": latency}
+        lines.append({"query_id": query["query_id"], "results": results} | trace)
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     (HERE / "runs" / f"{name}.jsonl").write_text(text, encoding="utf-8")
 
@@ -126,7 +131,6 @@ def write_run(name: str, meta: dict[str, object], queries: list[dict[str, str]],
 def main() -> None:
     """Build the indexes and write the runs."""
     chunks = read_chunks(sqlite3.connect(HERE / "chunks.db"))
-    queries = [json.loads(line) for line in (HERE / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
     superseded = {chunk["chunk_id"] for chunk in chunks if chunk["status"] == "superseded"}
     lexical, dense = Lexical(chunks), Dense(chunks)
 
@@ -136,15 +140,10 @@ def main() -> None:
         fresh = [hit for hit in fused if hit[0] not in superseded]
         return fresh, {"route": "hybrid", "filters": {"status": "current"}, "filtered_out": dropped}
 
-    today = max(chunk["updated_at"] for chunk in chunks)
-    lsa = f"lsa-{DIMENSIONS}"
-    none: dict[str, object] = {"reranker": "none", "prompt_version": "none"}
-    write_run("bm25", {"index_version": today, "embedding_model": "none"} | none, queries,
-              lambda question: (lexical.rank(question), {"route": "words", "filters": {}}))
-    write_run("dense", {"index_version": SNAPSHOT, "embedding_model": lsa} | none, queries,
-              lambda question: (dense.rank(question), {"route": "vectors", "filters": {}}))
-    write_run("hybrid", {"index_version": f"{today} words, {SNAPSHOT} vectors", "embedding_model": lsa} | none
-              | {"reranker": f"reciprocal rank fusion, k={FUSION_CONSTANT}"}, queries, ask_hybrid)
+    today, lsa = max(chunk["updated_at"] for chunk in chunks), f"lsa-{DIMENSIONS}"
+    write_run("bm25", today, "none", "none", lambda question: (lexical.rank(question), {"route": "words"}))
+    write_run("dense", SNAPSHOT, lsa, "none", lambda question: (dense.rank(question), {"route": "vectors"}))
+    write_run("hybrid", f"{today} words, {SNAPSHOT} vectors", lsa, f"rrf-{FUSION_CONSTANT}", ask_hybrid)
 
 
 if __name__ == "__main__":
