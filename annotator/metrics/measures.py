@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from math import log2
 from sys import maxsize
 
@@ -35,7 +36,7 @@ class GradedList:
         relevant = {chunk_id for chunk_id, grade in judged.items() if grade >= threshold}
         return cls(
             list(map(judged.get, chunk_ids[:depth])),
-            [rank for rank, chunk_id in enumerate(chunk_ids, 1) if chunk_id in relevant],
+            list(compress(range(1, len(chunk_ids) + 1), map(relevant.__contains__, chunk_ids))),
             len(relevant),
             sorted((grade for grade in judged.values() if grade > 0), reverse=True),
         )

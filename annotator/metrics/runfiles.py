@@ -307,9 +307,7 @@ def _by_rank(content: RunContent, rows: Mapping[str, _Rows]) -> RunContent:
 
 def _read_trec(text: str, file: str) -> RunContent:
     content = RunContent(file)
-    for query_id, quick in (_quick_trec(text) or {}).items():
-        content.add(query_id, quick.chunk_ids, quick.scores)
-    if content.queries and not content.problems:
+    if _add_regular_trec(content, text) and not content.problems:
         return content.finish()
     content = RunContent(file)  # irregular or faulty: once more, line by line, to name the lines
     rows: dict[str, _Rows] = {}
@@ -328,15 +326,17 @@ def _read_trec(text: str, file: str) -> RunContent:
     return _by_score(content, rows)
 
 
-def _quick_trec(text: str) -> dict[str, _Rows] | None:
-    """Read a TREC run whose every line is six columns with one and the same separator, or return None.
+def _add_regular_trec(content: RunContent, text: str) -> bool:
+    """Read a TREC run of six columns with one and the same separator, query after query; False when it is not one.
 
     Splitting a block of lines at once is several times cheaper than line by line. With five separators a line, the
     pieces at 5, 10, … are the tag, the line end and the next query; anything irregular shows there or in the count,
-    and goes the careful way, which names its faults.
+    and has to go the careful way, which names its faults.
     """
     separator, other = ("\t", " ") if text.count("\t", 0, text.find("\n")) == 5 else (" ", "\t")
-    rows: dict[str, _Rows] = {}
+    query_id = ""
+    chunk_ids: list[str] = []
+    scores: list[float] = []
     start = 0
     while start < len(text):
         end = text.find("\n", start + BLOCK) + 1 or len(text)
@@ -346,26 +346,29 @@ def _quick_trec(text: str) -> dict[str, _Rows] | None:
             block += "\n"
         pieces = block.split(separator)
         if len(pieces) != 5 * block.count("\n") + 1 or other in block or not block.isascii():
-            return None
+            return False
         written = pieces[4::5]
         try:
-            scores = list(map(float, written))
+            numbers = list(map(float, written))
         except ValueError:
-            return None
-        if "_" in "".join(written) or "" in pieces[1::5] or "" in pieces[3::5] or not pieces[-1].strip():
-            return None
-        chunk_ids = pieces[2::5]
+            return False
+        if "" in pieces[1::5] or "" in pieces[3::5] or not pieces[-1].strip():
+            return False
+        if "_" in block and "_" in "".join(written):
+            return False
+        named = pieces[2::5]
         place = 0
         for head, group in groupby([f"tag\n{pieces[0]}", *pieces[5:-1:5]]):
+            tag, _, query = head.partition("\n")
+            if not tag.strip() or not query or "\n" in query or query.startswith("#"):
+                return False
+            if query != query_id:
+                if chunk_ids:
+                    content.add(query_id, chunk_ids, scores)
+                query_id, chunk_ids, scores = query, [], []
             until = place + len(list(group))
-            tag, _, query_id = head.partition("\n")
-            if not tag.strip() or not query_id or "\n" in query_id or query_id.startswith("#"):
-                return None
-            known = rows.get(query_id)
-            if known is None:
-                rows[query_id] = _Rows(chunk_ids[place:until], scores[place:until])
-            else:
-                known.chunk_ids += chunk_ids[place:until]
-                known.scores += scores[place:until]
+            chunk_ids += named[place:until]
+            scores += numbers[place:until]
             place = until
-    return rows
+    content.add(query_id, chunk_ids, scores)
+    return True
