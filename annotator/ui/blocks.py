@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-__all__ = ["Pair", "Tile", "count", "heading", "moment", "pairs", "table", "tiles", "title"]
+__all__ = ["Pair", "Tile", "count", "heading", "lead", "moment", "pairs", "table", "tiles", "title"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,14 @@ def title(text: str, facts: Iterable[str] = ()) -> None:
     shown = " · ".join(f"<bdi>{html.escape(fact)}</bdi>" for fact in facts if fact)
     line = f'<div class="an-line an-quiet">{shown}</div>' if shown else ""
     st.html(f'<h1 class="an-title">{html.escape(text)}</h1>{line}')
+
+
+def lead(label: str, sentence: str) -> None:
+    """Show the one sentence a page is about, under a quiet label."""
+    st.html(
+        f'<div class="an-line an-quiet">{html.escape(label)}</div>'
+        f'<h2 class="an-question" dir="auto">{html.escape(sentence)}</h2>'
+    )
 
 
 def heading(text: str, note: str = "") -> None:

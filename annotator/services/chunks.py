@@ -1,0 +1,103 @@
+"""Reading the workspace's copy of the chunk table: its state, documents in order, and judged chunks that drifted.
+
+Connecting a table and syncing it is `chunk_table.py`; finding chunks by words is `search.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from annotator.model import Chunk
+from annotator.services.readiness import examine
+from annotator.store import corpus, settings
+from annotator.store.corpus import Sync
+from annotator.store.database import Workspace
+
+__all__ = ["Document", "Drifted", "Sync", "TableState", "browse", "chunk", "document", "documents", "drifted", "syncs"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """The connected table and the last finished sync; `url` is "" while none is connected."""
+
+    url: str
+    table: str
+    count: int
+    last: Sync | None
+    interrupted: bool
+    """Whether a sync began after that one and has not finished."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document by the title of its first chunk, with the number of its chunks."""
+
+    doc_id: str
+    title: str
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drifted:
+    """A judged chunk that is no longer what was judged: `changed` its text, or gone from the table."""
+
+    chunk_id: str
+    doc_id: str
+    changed: bool
+    query_ids: tuple[str, ...]
+
+
+def state(workspace: Workspace) -> TableState:
+    """Return what is connected and how fresh the copy is."""
+    with workspace.read() as connection:
+        chosen = settings.get(connection, "table") or {"url": "", "table": ""}
+        recent = corpus.syncs(connection)
+        last = next((one for one in recent if one.finished_at), None)
+        interrupted = bool(recent) and recent[0] is not last
+        return TableState(chosen["url"], chosen["table"], corpus.count(connection), last, interrupted)
+
+
+def documents(workspace: Workspace, *, after: str = "", limit: int = 50) -> list[Document]:
+    """Return a page of documents by id; `after` is the last id of the page before."""
+    with workspace.read() as connection:
+        return [Document(*row) for row in corpus.documents(connection, after=after, limit=limit)]
+
+
+def document(workspace: Workspace, doc_id: str) -> list[Chunk]:
+    """Return the chunks of a document in order, none for an unknown one."""
+    with workspace.read() as connection:
+        return corpus.document(connection, doc_id)
+
+
+def browse(workspace: Workspace, *, after_row: int = 0, limit: int = 50) -> list[tuple[int, Chunk]]:
+    """Return a page of (row, chunk) in the order of the table; `after_row` is the last row of the page before."""
+    with workspace.read() as connection:
+        return corpus.browse(connection, after_row=after_row, limit=limit)
+
+
+def chunk(workspace: Workspace, chunk_id: str) -> Chunk:
+    """Return one chunk. Raises NotFound, naming near ids."""
+    with workspace.read() as connection:
+        return corpus.chunk(connection, chunk_id)
+
+
+def syncs(workspace: Workspace, limit: int = 50) -> list[Sync]:
+    """Return the newest syncs, newest first."""
+    with workspace.read() as connection:
+        return corpus.syncs(connection, limit)
+
+
+def drifted(workspace: Workspace) -> list[Drifted]:
+    """Return the judged chunks that changed or vanished since the label was given, by id."""
+    found: dict[str, list[str]] = {}
+    documents_of: dict[str, str] = {}
+    with workspace.read() as connection:
+        for one in examine(connection):
+            for chunk_id in (chunk_id for item in one.blocks if item.kind == "drifted" for chunk_id in item.chunk_ids):
+                found.setdefault(chunk_id, []).append(one.query.query_id)
+                documents_of |= {label.chunk_id: label.doc_id for label in one.gold.gold if label.chunk_id == chunk_id}
+        live = corpus.chunks(connection, found)
+    return [
+        Drifted(chunk_id, documents_of.get(chunk_id, ""), chunk_id in live, tuple(query_ids))
+        for chunk_id, query_ids in sorted(found.items())
+    ]

@@ -1,0 +1,149 @@
+"""Charts of the app: the coverage heat map and bars of a measure by slice.
+
+Colours are one hue from light to dark, so they hold for colour-blind readers, and every mark carries its number:
+nothing is told by colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["bars", "coverage"]
+
+_STEPS = ("none yet", "under half", "half or more", "target reached", "no target")
+_RAMP = {
+    "light": (
+        ("#ffffff", "#27303d"), ("#dbe9f7", "#0b3563"), ("#8fbce8", "#06213f"), ("#0b4f94", "#ffffff"),
+        ("#eef0f3", "#27303d"),
+    ),
+    "dark": (
+        ("#14181f", "#e8ecf1"), ("#1d3f66", "#dcebfb"), ("#3a7dbf", "#ffffff"), ("#a9d0f5", "#06213f"),
+        ("#2b323d", "#e8ecf1"),
+    ),
+}  # fmt: skip
+"""Background and text of each step."""
+_LINE = {"light": "#b6bec9", "dark": "#4a5361"}
+_ROW = 46
+_MOST_VALUES = 10
+
+
+def coverage(counts: Mapping[str, Mapping[str, int]], targets: Mapping[str, Mapping[str, int]]) -> None:
+    """Show the questions per facet (a row) and value (its cells): the count, and the number wanted where one is set."""
+    import altair as alt
+
+    rows = [row for facet, values in counts.items() for row in _cells(facet, values, targets.get(facet, {}))]
+    if not rows:
+        return
+    facets = list(dict.fromkeys(str(row["facet"]) for row in rows))
+    widest = max(int(str(row["place"])) for row in rows) + 1
+    shade = _theme()
+    data = alt.Data(values=rows)  # type: ignore[no-untyped-call]
+    base = alt.Chart(data).encode(
+        x=alt.X("place:O", axis=None, scale=alt.Scale(domain=list(range(widest)), paddingInner=0.04)),
+        y=alt.Y(
+            "facet:N",
+            sort=facets,
+            title=None,
+            scale=alt.Scale(paddingInner=0.1),
+            axis=alt.Axis(ticks=False, domain=False, labelPadding=8, labelLimit=110, labelFontSize=13),
+        ),
+        tooltip=[alt.Tooltip("facet:N"), alt.Tooltip("value:N"), alt.Tooltip("said:N", title="questions")],
+    )
+    cells = base.mark_rect(cornerRadius=4, stroke=_LINE[shade]).encode(
+        color=alt.Color(
+            "step:N",
+            scale=alt.Scale(domain=list(_STEPS), range=[one[0] for one in _RAMP[shade]]),
+            legend=alt.Legend(
+                title=None,
+                orient="bottom",
+                symbolType="square",
+                symbolSize=180,
+                symbolStrokeWidth=1,
+                symbolStrokeColor=_LINE[shade],
+                offset=4,
+            ),
+        )
+    )
+    chart = cells + _text(base, "said:N", -8, 14, "bold") + _text(base, "value:N", 9, 11, "normal")
+    words = f"Questions per facet and value: {'; '.join(_spoken(row) for row in rows)}"
+    chart = chart.properties(height=_ROW * len(facets) + 30).configure_view(strokeWidth=0)
+    st.altair_chart(chart, alt=words)
+
+
+def _text(base: altair.Chart, field: str, down: int, size: int, weight: str) -> altair.Chart:
+    import altair as alt
+
+    ink = alt.Color("ink:N", scale=None, legend=None)
+    room = alt.ExprRef("bandwidth('x') - 6")
+    mark = base.mark_text(dy=down, fontSize=size, fontWeight=weight, limit=room)  # type: ignore[arg-type]
+    written: altair.Chart = mark.encode(text=alt.Text(field), color=ink)
+    return written
+
+
+def _cells(facet: str, counts: Mapping[str, int], wanted: Mapping[str, int]) -> list[dict[str, object]]:
+    shade = _theme()
+    cells: list[dict[str, object]] = []
+    for place, (value, number) in enumerate(counts.items()):
+        if place == _MOST_VALUES - 1 and len(counts) > _MOST_VALUES:
+            rest = list(counts.values())[place:]
+            value, number, want = f"{len(rest)} more values", sum(rest), 0
+        else:
+            want = wanted.get(value, 0)
+        step = _step(number, want)
+        cells.append(
+            {
+                "facet": facet.replace("_", " "),
+                "place": place,
+                "value": value.replace("_", " "),
+                "said": f"{number} of {want}" if want else str(number),
+                "step": _STEPS[step],
+                "ink": _RAMP[shade][step][1],
+            }
+        )
+        if len(cells) == _MOST_VALUES:
+            break
+    return cells
+
+
+def _step(number: int, want: int) -> int:
+    """Return how far a value is on the way to its target."""
+    if not want:
+        return 4
+    if not number:
+        return 0
+    if number >= want:
+        return 3
+    return 2 if 2 * number >= want else 1
+
+
+def _spoken(row: Mapping[str, object]) -> str:
+    return f"{row['facet']}, {row['value']}: {row['said']}"
+
+
+def bars(rows: Sequence[Mapping[str, object]], measure: str) -> None:
+    """Show one measure by slice: `rows` hold name, value (0 to 1), shown (the value as text) and n."""
+    import altair as alt
+
+    shade = _theme()
+    data = alt.Data(values=list(rows))  # type: ignore[no-untyped-call]
+    base = alt.Chart(data).encode(
+        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=220)),
+        x=alt.X("value:Q", title=measure, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".1f", tickCount=5)),
+        tooltip=[alt.Tooltip("name:N"), alt.Tooltip("shown:N", title=measure), alt.Tooltip("n:Q", title="questions")],
+    )
+    marks = base.mark_bar(height=14, cornerRadiusEnd=3, color="#5b9bd8")
+    ink = "#27303d" if shade == "light" else "#e8ecf1"
+    labels = base.mark_text(align="left", dx=5, color=ink).encode(text="shown:N")
+    spoken = "; ".join(f"{row['name']} {row['shown']}" for row in rows)
+    chart = (marks + labels).properties(height=26 * len(rows) + 40).configure_view(strokeWidth=0)
+    st.altair_chart(chart, alt=f"{measure} by slice: {spoken}")
+
+
+def _theme() -> str:
+    return "dark" if st.context.theme.type == "dark" else "light"

@@ -1,0 +1,43 @@
+"""A list to choose one row of, told by id: Streamlit remembers the place of a choice, which means nothing once the
+rows are others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from zlib import crc32
+
+import streamlit as st
+
+__all__ = ["one"]
+
+
+def one(
+    name: str,
+    ids: Sequence[str],
+    columns: Mapping[str, Sequence[object]],
+    *,
+    height: int,
+    config: Mapping[str, Any] | None = None,
+    required: bool = True,
+    on_choice: Callable[[], None] | None = None,
+) -> str:
+    """Show the columns and return the id of the chosen row; `ids` names the rows in their order.
+
+    With `required` the first row is chosen until somebody chooses another, else "" says that none is. Nothing may
+    be chosen of no rows.
+    """
+    mark = crc32("\n".join(ids).encode("utf-8", "surrogatepass"))
+    event: Any = st.dataframe(
+        dict(columns),
+        key=f"{name}:{mark}",
+        on_select=on_choice or "rerun",
+        selection_mode="single-row-required" if required else "single-row",
+        hide_index=True,
+        height=height,
+        column_config=dict(config or {}),
+    )
+    rows = event["selection"]["rows"]
+    if not rows:
+        return ids[0] if required else ""
+    return ids[int(rows[0])]

@@ -1,0 +1,92 @@
+"""The Home page's parts: what to do next, how far the work is, what kinds of question are missing."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from annotator.services.overview import Home
+from annotator.ui import blocks, charts, shell, text
+from annotator.ui.blocks import Tile
+
+__all__ = ["coverage", "next_step", "progress", "workspace"]
+
+_LABELS = {
+    "review": "Go to Review",
+    "annotate": "Continue labelling",
+    "queries": "Go to Queries",
+    "gold_sets": "Go to Gold sets",
+    "metrics": "Go to Metrics",
+    "chunks": "Go to Chunks",
+    "settings": "Go to Settings",
+}
+_GAPS_SHOWN = 6
+
+
+def next_step(found: Home) -> None:
+    """Say in one sentence what to do next, with the one button that leads there."""
+    step = found.next_step
+    # Without a page for reviewing, what is in dispute stands among what blocks the next version.
+    page = step.page if step.page in shell.pages() else "gold_sets"
+    with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        with st.container(width="stretch"):
+            blocks.lead("What to do next", step.sentence)
+        if st.button(_LABELS[page], type="primary", key="next", icon=":material/arrow_forward:", icon_position="right"):
+            st.switch_page(shell.page(page), query_params={"query": step.query_id} if step.query_id else None)
+        if page != "annotate" and found.next_query and st.button("Continue labelling", key="continue"):
+            st.switch_page(shell.page("annotate"), query_params={"query": found.next_query})
+
+
+def progress(found: Home) -> None:
+    """Show my queue and how far the questions are."""
+    states = found.queries
+    working = states["open"] + states["complete"] + states["disputed"]
+    blocks.tiles(
+        [
+            Tile("My queue", f"{found.queue:,}", "open questions waiting for you"),
+            Tile("Begun by me", f"{found.mine:,}", "questions with labels of yours"),
+            Tile(
+                "Complete", f"{states['complete']:,} of {working:,}", f"{found.progress:.0%} of the questions are done"
+            ),
+            Tile("In dispute", f"{states['disputed']:,}", "questions people grade differently"),
+            Tile("Drafts", f"{states['draft']:,}", "questions still being written"),
+        ]
+    )
+
+
+def coverage(found: Home) -> None:
+    """Show which kinds of question there are against what is wanted, and in words what is missing."""
+    blocks.heading("Kinds of question", blocks.count(found.coverage.total, "question") + " counted")
+    charts.coverage(found.coverage.counts, found.targets)
+    gaps = [gap.message for gap in found.coverage.gaps]
+    if gaps:
+        more = f"; and {len(gaps) - _GAPS_SHOWN} more" if len(gaps) > _GAPS_SHOWN else ""
+        text.box(f"Missing: {'; '.join(gaps[:_GAPS_SHOWN])}{more}.", "warn")
+    elif found.coverage.total:
+        text.box("Every kind of question that is wanted is there.", "good")
+    unset = {facet.replace("_", " "): number for facet, number in found.coverage.unset.items() if number}
+    if unset:
+        listed = ", ".join(f"{facet} of {number}" for facet, number in unset.items())
+        text.line([f"Not filled in yet: {listed}."])
+
+
+def workspace(found: Home) -> None:
+    """Show the state of the chunk table, the latest version and the latest run."""
+    blocks.heading("Workspace")
+    synced = f"chunks, synced {blocks.moment(found.last_sync.finished_at)}" if found.last_sync else "never synced"
+    drift = "judged chunks changed or vanished" if found.drift else "every judged chunk is as it was judged"
+    shown = [
+        Tile("Chunk table", f"{found.chunks:,}", synced if found.connected else "no table is connected"),
+        Tile("Drift", f"{found.drift:,}", drift),
+    ]
+    if (version := found.latest_version) is not None:
+        counted = blocks.count(version.manifest["counts"]["queries"], "question")
+        shown.append(Tile("Latest version", version.folder, f"{counted}, {blocks.moment(version.created_at)}"))
+    else:
+        shown.append(Tile("Latest version", "–", "nothing was released yet"))
+    if (run := found.latest_run) is not None:
+        shown.append(
+            Tile("Latest run", run.name, f"{blocks.count(run.queries, 'answer')}, {blocks.moment(run.added_at)}")
+        )
+    else:
+        shown.append(Tile("Latest run", "–", "no run was imported yet"))
+    blocks.tiles(shown)

@@ -1,0 +1,14 @@
+"""Home: what to do next, and how the workspace stands."""
+
+from annotator.services import overview
+from annotator.ui import blocks, home, shell
+
+session = shell.require("reader")
+
+with shell.errors():
+    found = overview.home(session.workspace, session.who)
+    blocks.title("Home")
+    home.next_step(found)
+    home.progress(found)
+    home.coverage(found)
+    home.workspace(found)
