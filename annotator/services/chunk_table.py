@@ -8,6 +8,7 @@ from typing import Any
 
 from annotator.errors import InputError, NotFound, Problem
 from annotator.model import Chunk
+from annotator.services.workspace import project_root
 from annotator.store import events, settings
 from annotator.store import sync as mirror
 from annotator.store.database import Workspace
@@ -24,7 +25,7 @@ from annotator.tables import (
     remaining,
 )
 
-__all__ = ["Preview", "SyncResult", "connect", "preview", "sync", "tables"]
+__all__ = ["Duplicates", "Preview", "SyncResult", "connect", "preview", "sync", "tables"]
 
 _OPTIONS = {"chunk_id": "--id-column", "text": "--text-column"}
 _SHOWN_ROWS = 5
@@ -156,7 +157,9 @@ def _connected(workspace: Workspace) -> tuple[Table, Columns, str]:
     if chosen is None:
         raise NotFound("No chunk table is connected.", hint="Connect one: python -m annotator connect URL.")
     columns = {**chosen["columns"], "metadata": tuple(chosen["columns"].get("metadata", ()))}
-    return open_table(chosen["url"], chosen["table"]), Columns(**columns), chosen["url"]
+    # a relative address, as of the demo, is meant from the project on, so that a moved checkout still finds it
+    url = absolute(chosen["url"], project_root())
+    return open_table(url, chosen["table"]), Columns(**columns), chosen["url"]
 
 
 def _double_ids(live: Table, reading: Reading, column: str, ids: set[str]) -> Iterator[Problem]:

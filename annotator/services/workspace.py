@@ -35,8 +35,7 @@ def find_workspace() -> Workspace:
 def init(home: Path, *, who: str = "", demo: bool = False) -> Workspace:
     """Make a workspace with `who` as its first admin, all or nothing: it appears when it is complete.
 
-    Without `who` the first person to join becomes the admin.
-
+    Without `who` the first person to join becomes the admin. `demo` fills it with the sample data of the project.
     Raises Conflict when the folder holds anything already.
     """
     workspace = Workspace(home)
@@ -52,6 +51,10 @@ def init(home: Path, *, who: str = "", demo: bool = False) -> Workspace:
             with building.write() as connection:
                 if who:
                     people.add(connection, Person(who, "admin"), who)
+            if demo:
+                from annotator.services.demo import fill
+
+                fill(building, who or "demo")
             _move_in(building, workspace)
         finally:
             shutil.rmtree(building.home, ignore_errors=True)

@@ -52,13 +52,16 @@ def list_tables(url: str) -> list[str]:
     return table_names(_file(place.removeprefix(_SQLITE)))
 
 
-def absolute(url: str) -> str:
-    """Make the file of an address independent of the working directory; `${NAME}` stays as it is."""
+def absolute(url: str, folder: Path | None = None) -> str:
+    """Make the file of an address independent of the working directory; `${NAME}` stays as it is.
+
+    A relative path starts in `folder`, by default in the working directory.
+    """
     prefix = _SQLITE if url.startswith(_SQLITE) else ""
     path = url.removeprefix(prefix)
     if "://" in path or path.startswith("${"):
         return url
-    return prefix + str(Path(path).expanduser().absolute())
+    return prefix + str((folder or Path.cwd()) / Path(path).expanduser())
 
 
 def refuse_password(url: str) -> None:
