@@ -147,6 +147,7 @@ def sync(
                 break
         problems += _double_ids(live, reading, columns.chunk_id, staging.conflicts)
         if problems:
+            problems.sort(key=lambda problem: problem.line or 0)
             raise _refusal(live, problems, doubled=len(staging.conflicts))
         return staging.apply(source, who)
 
