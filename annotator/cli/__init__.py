@@ -16,7 +16,7 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import click
 
-from annotator.errors import AnnotatorError
+from annotator.errors import AnnotatorError, InputError, shorten
 from annotator.services.workspace import Workspace, default_home
 
 __all__ = ["COMMANDS", "acting", "annotator", "echo_json", "main", "pass_workspace"]
@@ -115,8 +115,13 @@ def pass_workspace(function: Callable[Concatenate[Workspace, P], R]) -> Callable
 def acting() -> str:
     """Return the name under which the present command changes the workspace."""
     named: str | None = click.get_current_context().meta[_ACTING]
-    if named:
-        return named
+    name = named or _login_name()
+    if not name.isprintable():  # control characters, or bytes that were not in the encoding of the terminal
+        raise InputError(f"{shorten(name)} cannot be your name.", hint="Say who you are with --who NAME.")
+    return name
+
+
+def _login_name() -> str:
     import getpass
 
     try:

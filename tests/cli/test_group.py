@@ -1,0 +1,140 @@
+"""The group of commands: exit codes, messages, laziness, and who is acting."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from annotator import cli
+from annotator.cli import COMMANDS, acting, annotator, main
+from annotator.errors import InputError, Problem
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "annotator", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> object:
+    """Install a function as the command `status` and call the command line with it."""
+
+    def call(function: object) -> int:
+        made = click.command()(function)  # type: ignore[call-overload]
+        monkeypatch.setattr(cli._LazyGroup, "get_command", lambda self, ctx, name: made)
+        return main(["status"])
+
+    return call
+
+
+def test_every_command_of_the_table_is_there() -> None:
+    with annotator.make_context("annotator", ["status"]) as ctx:
+        assert all(annotator.get_command(ctx, name) is not None for name in COMMANDS)
+
+
+def test_every_module_of_the_room_is_a_command() -> None:
+    modules = {path.stem for path in (ROOT / "annotator" / "cli").glob("*.py")} - {"__init__"}
+    assert modules == {module.rsplit(".", 1)[1] for module in COMMANDS.values()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--help"], 0),
+        (["status", "--help"], 0),
+        ([], 2),
+        (["nonsense"], 2),
+        (["status", "--nonsense"], 2),
+        (["--home", "nowhere-at-all", "status"], 2),
+    ],
+)
+def test_exit_codes(arguments: list[str], code: int) -> None:
+    assert main(arguments) == code
+
+
+def test_a_fault_of_the_input_is_a_message_on_stderr(command: object, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        raise InputError("two faults", problems=[Problem("bad", "f.csv", 3, "grade", "9", "Write 0 to 3.")])
+
+    assert command(fail) == 2  # type: ignore[operator]
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "Error: two faults\n  f.csv, line 3, field grade: bad (found '9'). Write 0 to 3.\n"
+
+
+def test_an_answer_of_no_is_one(command: object) -> None:
+    assert command(lambda: click.get_current_context().exit(1)) == 1  # type: ignore[operator]
+
+
+def test_a_crash_is_never_an_answer(
+    command: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANNOTATOR_DEBUG", raising=False)
+    assert command(lambda: 1 / 0) == 3  # type: ignore[operator]
+    err = capsys.readouterr().err
+    assert "ZeroDivisionError" in err
+    assert "Traceback" not in err
+    monkeypatch.setenv("ANNOTATOR_DEBUG", "1")
+    assert command(lambda: 1 / 0) == 3  # type: ignore[operator]
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interruption_is_130(command: object, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    assert command(interrupt) == 130  # type: ignore[operator]
+    assert capsys.readouterr().err == "Interrupted.\n"
+
+
+def test_who_acts_is_said_or_the_login_name(command: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setenv("ANNOTATOR_WHO", "Ana")
+    command(lambda: seen.append(acting()))  # type: ignore[operator]
+    monkeypatch.delenv("ANNOTATOR_WHO")
+    monkeypatch.setenv("LOGNAME", "ben")
+    command(lambda: seen.append(acting()))  # type: ignore[operator]
+    assert seen == ["Ana", "ben"]
+
+
+def test_a_name_that_cannot_be_kept_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--home", str(tmp_path / "home"), "--who", "a\nb", "init"]) == 2
+    assert "cannot be your name" in capsys.readouterr().err
+    assert not (tmp_path / "home").exists()
+
+
+def test_evaluate_starts_without_what_it_does_not_need() -> None:
+    heavy = ("streamlit", "pandas", "numpy", "sqlite_utils", "tantivy", "rapidfuzz", "yaml", "msgspec")
+    code = (
+        "import sys; from annotator.cli import main; main(['evaluate', '--help']);"
+        f"sys.exit(','.join(name for name in {heavy} if name in sys.modules) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False)
+    assert done.stderr == b""
+    assert done.returncode == 0
+
+
+def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    assert run("--home", str(tmp_path / "home"), "init", "--demo").returncode == 0
+    script = f'{sys.executable} -m annotator --home {tmp_path / "home"} status --json | true; echo "${{PIPESTATUS[0]}}"'
+    done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, check=False, text=True)
+    assert done.stderr == ""
+    assert done.stdout.strip() in ("0", "141")
+
+
+def test_output_is_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
+    home = str(tmp_path / "home")
+    environment = {"PYTHONIOENCODING": "ascii", "ANNOTATOR_WHO": "Žofie"}
+    assert "Žofie as its admin" in run("--home", home, "init", **environment).stdout.decode()
