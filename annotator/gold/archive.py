@@ -11,15 +11,16 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import BinaryIO, Final
 from uuid import uuid4
 
 from annotator.errors import Conflict, InputError, NotFound, StoreError
 
-__all__ = ["pack", "read_release", "write_file", "write_folder"]
+__all__ = ["FolderFiles", "pack", "read_release", "write_file", "write_folder", "write_zip"]
 
 LARGEST_ARCHIVE: Final = 2**31
 MOST_MEMBERS: Final = 100
@@ -31,29 +32,64 @@ _DAMAGE: Final = (
 """What the standard library raises for a damaged zip."""
 
 
+class FolderFiles(Mapping[str, bytes]):
+    """The files of a folder, each read when it is asked for, so that they are never all in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __getitem__(self, name: str) -> bytes:
+        try:
+            return (self._folder / name).read_bytes()
+        except OSError as error:
+            raise KeyError(name) from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(place.name for place in self._folder.iterdir()))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 def pack(files: Mapping[str, bytes], folder: str) -> bytes:
     """Return the zip that unpacks to `folder` with the files."""
     target = BytesIO()
+    _zip(target, files, folder)
+    return target.getvalue()
+
+
+def write_zip(path: Path, files: Mapping[str, bytes], folder: str) -> None:
+    """Write the zip that unpacks to `folder` with the files. Raises StoreError."""
+    with _replacing(path) as target:
+        _zip(target, files, folder)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name, then rename it. Raises StoreError."""
+    with _replacing(path) as target:
+        target.write(content)
+
+
+def _zip(target: BinaryIO, files: Mapping[str, bytes], folder: str) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):
             member = zipfile.ZipInfo(f"{folder}/{name}", _NO_DATE)
             member.create_system = 3  # Unix, also when packed elsewhere
             member.external_attr = (stat.S_IFREG | 0o644) << 16
             archive.writestr(member, files[name])
-    return target.getvalue()
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name, then rename it. Raises StoreError."""
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
     temporary = _temporary(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            temporary.write_bytes(content)
+            with temporary.open("xb") as target:
+                yield target
             temporary.replace(path)
-        except BaseException:
+        finally:
             temporary.unlink(missing_ok=True)
-            raise
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
 

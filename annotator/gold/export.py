@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from annotator.errors import InputError
-from annotator.gold.archive import pack, write_file, write_folder
-from annotator.gold.release import counts_of
-from annotator.gold.verify import folder_name
+from annotator.gold.archive import pack, write_file, write_folder, write_zip
+from annotator.gold.verify import counts_of, folder_name
 
 __all__ = ["FORMATS", "Exported", "download", "export"]
 
@@ -54,7 +53,7 @@ def export(files: Files, path: Path, format: str) -> Exported:
     if len(written) == 1:
         write_file(path, next(iter(written.values())))
     elif path.suffix.lower() == ".zip":
-        write_file(path, pack(written, folder_name(manifest)))
+        write_zip(path, written, folder_name(manifest))
     else:
         write_folder(path, written)
     return Exported(str(path), format, manifest["digest"], counts_of(files))

@@ -1,7 +1,6 @@
 """Builds the files of a release and their digest: same content, same bytes, same digest, on any machine.
 
-Pure: knows nothing of the workspace or the disk. Reading, packing and checking what was built is `archive.py` and
-`verify.py`.
+Knows nothing of the workspace. Reading, packing and checking what was built is `archive.py` and `verify.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +9,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from annotator.gold.native import adjudication_row, chunk_row, gold_row, judgment_row, line
@@ -24,9 +25,9 @@ __all__ = [
     "SUMS",
     "Case",
     "ChunkKeys",
+    "Tally",
     "build",
     "content_digest",
-    "counts_of",
     "rows",
     "sums",
 ]
@@ -35,7 +36,6 @@ CONTENT: Final = ("chunks.jsonl", "gold.jsonl", "judgments.jsonl")
 """The files the digest covers, in its order."""
 SUMS: Final = "SHA256SUMS"
 FILES: Final = (*CONTENT, "manifest.json", SUMS)
-
 COUNTED: Final = (
     *("queries", "unanswerable", "judged_pairs", "relevant"),
     *("chunks", "judgments", "adjudications", "annotators"),
@@ -44,8 +44,8 @@ COUNTED: Final = (
 
 FORMAT_VERSION: Final = 1
 DIGEST_COVERS: Final = (
-    "SHA-256 over chunks.jsonl, gold.jsonl and judgments.jsonl, each preceded by its name and a line feed; without the "
-    "fields judged_at and decided_at of judgments.jsonl"
+    "SHA-256 of the lines 'SHA-256  NAME' of chunks.jsonl, gold.jsonl and judgments.jsonl, the last one taken without "
+    "its fields judged_at and decided_at"
 )
 
 ChunkKeys: TypeAlias = Sequence[tuple[str, str]]
@@ -69,70 +69,62 @@ def build(
     cases: Iterable[Case],
     chunks: Callable[[ChunkKeys], Iterable[tuple[str, Chunk]]],
     manifest: Mapping[str, object],
-) -> dict[str, bytes]:
-    """Return the files of a release, name → content.
+    folder: Path,
+) -> dict[str, Any]:
+    """Write the files of a release into an empty folder and return the manifest.
 
-    Cases come in any order and one at a time, so that many are never held at once. `chunks` gives (sha256, chunk as
-    judged) for the keys it is asked for. `manifest` holds name, version, parent, created_at, created_by, note and
-    what else is to be recorded; counts, digest and format are added.
+    Cases come in ascending order of query id, one at a time, so that many are never held at once; ValueError when
+    they do not. `chunks` gives (sha256, chunk as judged) for the keys it is asked for. `manifest` holds name, version,
+    parent, created_at, created_by, note and what else is to be recorded, and is read last; counts, digest and format
+    are added.
     """
-    gold: dict[str, bytes] = {}
-    judgments: dict[str, bytes] = {}
     keys: set[tuple[str, str]] = set()
-    for case in cases:
-        query_id = case.query.query_id
-        if query_id in gold:
-            raise ValueError(f"query {query_id!r} comes twice")
-        gold[query_id] = line(gold_row(case.query))
-        judgments[query_id] = b"".join(_judgment_lines(case))
-        keys.update((label.chunk_id, label.sha256) for label in case.query.gold)
-        keys.update((judgment.chunk_id, judgment.sha256) for judgment in case.judgments)
-        keys.update((decision.chunk_id, decision.sha256) for decision in case.adjudications)
-    files = {
-        "chunks.jsonl": b"".join(line(chunk_row(chunk, key)) for key, chunk in chunks(sorted(keys))),
-        "gold.jsonl": _joined(gold),
-        "judgments.jsonl": _joined(judgments),
-    }
-    added = {
+    tally = Tally()
+    with ExitStack() as stack:
+        files = {name: stack.enter_context(_ContentFile(folder / name)) for name in CONTENT}
+        for case in _ascending(cases):
+            row = gold_row(case.query)
+            tally.gold(row)
+            files["gold.jsonl"].write(line(row))
+            for row in _said(case):
+                tally.said(row)
+                files["judgments.jsonl"].write(line(row))
+            keys.update((label.chunk_id, label.sha256) for label in case.query.gold)
+            keys.update((judgment.chunk_id, judgment.sha256) for judgment in case.judgments)
+            keys.update((decision.chunk_id, decision.sha256) for decision in case.adjudications)
+        for sha, chunk in chunks(sorted(keys)):
+            tally.chunk()
+            files["chunks.jsonl"].write(line(chunk_row(chunk, sha)))
+    complete = {
+        **manifest,
         "format": "annotator-gold",
         "format_version": FORMAT_VERSION,
         "grades": {str(grade): word for grade, word in GRADES.items()},
-        "counts": counts_of(files),
-        "digest": content_digest(files),
+        "counts": tally.counts(),
+        "digest": _digest({name: files[name].undated.hexdigest() for name in CONTENT}),
         "digest_covers": DIGEST_COVERS,
     }
-    text = json.dumps({**manifest, **added}, ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False)
-    files["manifest.json"] = text.encode() + b"\n"
-    files[SUMS] = sums(files)
-    return files
+    text = json.dumps(complete, ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False).encode() + b"\n"
+    (folder / "manifest.json").write_bytes(text)
+    written = {name: files[name].content.hexdigest() for name in CONTENT}
+    (folder / SUMS).write_bytes(_sums({**written, "manifest.json": sha256(text).hexdigest()}))
+    return complete
 
 
 def content_digest(files: Mapping[str, bytes]) -> str:
     """Return the digest of a release's content, 64 hex digits: labels, texts and who said what, not when."""
-    digest = sha256()
+    undated = {}
     for name in CONTENT:
-        digest.update(f"{name}\n".encode())
+        digest = sha256()
         for row in rows(files[name]):
-            digest.update(_DATES.sub(b"", row) if name == "judgments.jsonl" else row)
-    return digest.hexdigest()
+            digest.update(_undated(name, row))
+        undated[name] = digest.hexdigest()
+    return _digest(undated)
 
 
-def counts_of(files: Mapping[str, bytes]) -> dict[str, int]:
-    """Count what the content files hold. Raises ValueError or KeyError when a row is not a native one."""
-    counts: Counter[str] = Counter()
-    people = set()
-    for row in map(json.loads, rows(files["gold.jsonl"])):
-        counts["queries"] += 1
-        counts["unanswerable"] += bool(row.get("unanswerable"))
-        counts["judged_pairs"] += len(row["gold"])
-        counts["relevant"] += sum(label["relevance"] > 0 for label in row["gold"])
-    for row in map(json.loads, rows(files["judgments.jsonl"])):
-        counts[f"{row['kind']}s"] += 1
-        if row["kind"] == "judgment":
-            people.add(row["annotator"])
-    counts["chunks"] = files["chunks.jsonl"].count(b"\n")
-    counts["annotators"] = len(people)
-    return {name: counts[name] for name in COUNTED}
+def sums(files: Mapping[str, bytes]) -> bytes:
+    """Return the content of SHA256SUMS, as `sha256sum -c` reads it."""
+    return _sums({name: sha256(content).hexdigest() for name, content in files.items() if name != SUMS})
 
 
 def rows(content: bytes) -> Iterator[bytes]:
@@ -144,23 +136,84 @@ def rows(content: bytes) -> Iterator[bytes]:
         start = end
 
 
-def sums(files: Mapping[str, bytes]) -> bytes:
-    """Return the content of SHA256SUMS, as `sha256sum -c` reads it."""
-    names = sorted(name for name in files if name != SUMS)
-    return "".join(f"{sha256(files[name]).hexdigest()}  {name}\n" for name in names).encode()
+class Tally:
+    """Counts what the rows of a release hold. Raises KeyError or TypeError for a row that is none."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._people: set[str] = set()
+
+    def gold(self, row: Mapping[str, Any]) -> None:
+        """Count a row of gold.jsonl."""
+        self._counts["queries"] += 1
+        self._counts["unanswerable"] += bool(row.get("unanswerable"))
+        self._counts["judged_pairs"] += len(row["gold"])
+        self._counts["relevant"] += sum(label["relevance"] > 0 for label in row["gold"])
+
+    def said(self, row: Mapping[str, Any]) -> None:
+        """Count a row of judgments.jsonl."""
+        self._counts[f"{row['kind']}s"] += 1
+        if row["kind"] == "judgment":
+            self._people.add(row["annotator"])
+
+    def chunk(self) -> None:
+        """Count a row of chunks.jsonl."""
+        self._counts["chunks"] += 1
+
+    def counts(self) -> dict[str, int]:
+        """Return the counts, in the order of COUNTED."""
+        self._counts["annotators"] = len(self._people)
+        return {name: self._counts[name] for name in COUNTED}
 
 
-def _judgment_lines(case: Case) -> Iterator[bytes]:
-    entries: list[tuple[str, int, str, dict[str, Any]]] = [
-        (one.chunk_id, 0, one.annotator, judgment_row(one)) for one in case.judgments
+class _ContentFile:
+    """A file being written, with the checksum of its bytes and of what the digest covers."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self.content = sha256()
+        self.undated = sha256() if path.name == "judgments.jsonl" else self.content
+        self._target = path.open("xb")
+
+    def __enter__(self) -> _ContentFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._target.close()
+
+    def write(self, row: bytes) -> None:
+        self._target.write(row)
+        self.content.update(row)
+        if self.undated is not self.content:
+            self.undated.update(_undated(self.name, row))
+
+
+def _said(case: Case) -> Iterator[dict[str, Any]]:
+    entries: list[tuple[str, int, str, Judgment | Adjudication]] = [
+        (one.chunk_id, 0, one.annotator, one) for one in case.judgments
     ]
     # decisions of a pair keep their order: the last is in force
-    entries += [(one.chunk_id, 1, "", adjudication_row(one)) for one in case.adjudications]
-    for _, _, _, row in sorted(entries, key=lambda entry: entry[:3]):
-        yield line(row)
+    entries += [(one.chunk_id, 1, "", one) for one in case.adjudications]
+    for _, _, _, one in sorted(entries, key=lambda entry: entry[:3]):
+        yield judgment_row(one) if isinstance(one, Judgment) else adjudication_row(one)
 
 
-def _joined(blocks: dict[str, bytes]) -> bytes:
-    content = b"".join(blocks[query_id] for query_id in sorted(blocks))
-    blocks.clear()
-    return content
+def _ascending(cases: Iterable[Case]) -> Iterator[Case]:
+    before: str | None = None
+    for case in cases:
+        if before is not None and case.query.query_id <= before:
+            raise ValueError(f"query {case.query.query_id!r} does not come after {before!r}")
+        before = case.query.query_id
+        yield case
+
+
+def _undated(name: str, row: bytes) -> bytes:
+    return _DATES.sub(b"", row) if name == "judgments.jsonl" else row
+
+
+def _digest(undated: Mapping[str, str]) -> str:
+    return sha256(_sums(undated)).hexdigest()
+
+
+def _sums(checksums: Mapping[str, str]) -> bytes:
+    return "".join(f"{checksums[name]}  {name}\n" for name in sorted(checksums)).encode()

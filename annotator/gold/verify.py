@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from annotator.gold.archive import pack, read_release
-from annotator.gold.release import CONTENT, FILES, SUMS, content_digest, counts_of, rows, sums
+from annotator.gold.release import CONTENT, FILES, SUMS, Tally, content_digest, rows, sums
 from annotator.model import text_hash
 
-__all__ = ["Verification", "folder_name", "verify"]
+__all__ = ["Verification", "counts_of", "folder_name", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,18 @@ def verify(path: Path) -> Verification:
 def folder_name(manifest: Mapping[str, Any]) -> str:
     """Return the name of a release's folder, `NAME-vN`."""
     return f"{manifest.get('name')}-v{manifest.get('version')}"
+
+
+def counts_of(files: Mapping[str, bytes]) -> dict[str, int]:
+    """Count what the content files hold. Raises ValueError, KeyError or TypeError when a row is not a native one."""
+    tally = Tally()
+    for row in rows(files["gold.jsonl"]):
+        tally.gold(json.loads(row))
+    for row in rows(files["judgments.jsonl"]):
+        tally.said(json.loads(row))
+    for _ in rows(files["chunks.jsonl"]):
+        tally.chunk()
+    return tally.counts()
 
 
 def _file_problems(files: Mapping[str, bytes]) -> Iterator[str]:

@@ -5,16 +5,17 @@ Whether a version can be released is asked in `readiness.py`; how its files look
 
 from __future__ import annotations
 
-import json
 import re
+import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from annotator.errors import Conflict, InputError
-from annotator.gold.archive import write_folder
+from annotator.errors import Conflict, InputError, StoreError
+from annotator.gold.archive import FolderFiles, write_folder
 from annotator.gold.export import Exported
 from annotator.gold.export import download as offered
 from annotator.gold.export import export as exported
@@ -49,14 +50,19 @@ def release(workspace: Workspace, who: str, *, name: str = "", note: str = "", a
     it; with `allow_open` the questions concerned are left out instead and listed in the manifest. Raises InputError
     for a name that cannot be a folder's.
     """
-    with workspace.lock("release", seconds=120):
+    with workspace.lock("release", seconds=120), _building(workspace) as folder:
         with workspace.read() as connection:
-            new, files = _frozen(connection, who, name, note, allow_open)
+            new = _frozen(connection, who, name, note, allow_open, folder)
+        target = workspace.releases / new.folder
+        if target.exists():
+            raise Conflict(
+                f"{target} exists already.", hint="It is not from this workspace as it is now: move it away."
+            )
         with workspace.write() as connection:
-            stored.add(connection, new, files)
+            stored.add(connection, new, FolderFiles(folder))
             facts = {"name": new.name, "digest": new.digest, "counts": new.manifest["counts"], "note": note}
             events.record(connection, who, "version released", f"version:{new.version}", new=facts)
-        write_folder(workspace.releases / new.folder, files)
+        folder.rename(target)
     return new
 
 
@@ -68,35 +74,65 @@ def versions(workspace: Workspace) -> list[Version]:
 
 def ensure_folder(workspace: Workspace, number: int) -> Path:
     """Return the version's folder, written again from the database when it is missing or damaged."""
-    version, files = _version(workspace, number)
-    folder = workspace.releases / version.folder
-    write_folder(folder, files)
+    with workspace.read() as connection:
+        folder = workspace.releases / stored.version(connection, number).folder
+    write_folder(folder, _StoredFiles(workspace, number))
     return folder
 
 
 def export_version(workspace: Workspace, number: int, path: Path, format: str = "native") -> Exported:
     """Write a version to the path. Raises NotFound, InputError, Conflict or StoreError; then nothing was written."""
-    return exported(_version(workspace, number)[1], path, format)
+    return exported(_StoredFiles(workspace, number), path, format)
 
 
 def download(workspace: Workspace, number: int, format: str = "native") -> tuple[str, bytes]:
     """Return a version as one file, (name, content). Raises NotFound or InputError."""
-    return offered(_version(workspace, number)[1], format)
+    return offered(_StoredFiles(workspace, number), format)
 
 
-def _version(workspace: Workspace, number: int) -> tuple[Version, dict[str, bytes]]:
-    with workspace.read() as connection:
-        return stored.version(connection, number), stored.files(connection, number)
+class _StoredFiles(Mapping[str, bytes]):
+    """The files of a version, each read from the database when it is asked for."""
+
+    def __init__(self, workspace: Workspace, number: int) -> None:
+        self._workspace, self._number = workspace, number
+        with workspace.read() as connection:
+            self._names = stored.file_names(connection, number)
+
+    def __getitem__(self, name: str) -> bytes:
+        if name not in self._names:
+            raise KeyError(name)
+        with self._workspace.read() as connection:
+            return stored.file(connection, self._number, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
-def _frozen(
-    connection: sqlite3.Connection, who: str, name: str, note: str, allow_open: bool
-) -> tuple[Version, dict[str, bytes]]:
+@contextmanager
+def _building(workspace: Workspace) -> Iterator[Path]:
+    """Give an empty folder to build in, removed afterwards unless it was moved to its place."""
+    folder = workspace.releases / ".building"
+    try:
+        shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
+        folder.mkdir(parents=True)
+        yield folder
+    except OSError as error:
+        raise StoreError(
+            f"The release cannot be written to {workspace.releases}: {error.strerror or error}."
+        ) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _frozen(connection: sqlite3.Connection, who: str, name: str, note: str, allow_open: bool, folder: Path) -> Version:
     name = _checked(name or settings.get(connection, "name", "gold"))
     number = stored.next_number(connection)
     blocks: list[Item] = []
     left_out: list[str] = []
-    manifest: dict[str, Any] = {
+    facts = {
         "name": name,
         "version": number,
         "parent": number - 1 or None,
@@ -108,14 +144,14 @@ def _frozen(
         "chunk_table": _chunk_table(connection),
         "left_out": left_out,  # filled while the questions are gone through
     }
-    files = build(_cases(connection, blocks, left_out), partial(judgments.judged_chunks, connection), manifest)
+    cases = _cases(connection, blocks, left_out)
+    manifest = build(cases, partial(judgments.judged_chunks, connection), facts, folder)
     if blocks and not allow_open:
         raise _blocked(blocks)
-    manifest = json.loads(files["manifest.json"])
     if not manifest["counts"]["queries"]:
         raise Conflict("There is nothing to release.", hint="Every question is without labels or has something open.")
     moment, digest = manifest["created_at"], manifest["digest"]
-    return Version(number, name, number - 1 or None, note, moment, who, digest, manifest), files
+    return Version(number, name, number - 1 or None, note, moment, who, digest, manifest)
 
 
 def _cases(connection: sqlite3.Connection, blocks: list[Item], left_out: list[str]) -> Iterator[Case]:

@@ -85,9 +85,10 @@ def readiness(workspace: Workspace) -> Readiness:
 
 
 def examine(connection: sqlite3.Connection) -> Iterator[Examined]:
-    """Yield every question of the next version, in the order they were added, one at a time."""
+    """Yield every question of the next version by id, one at a time."""
     rule = settling_rule(connection)
-    for query in queries.all_queries(connection, states=PART_OF_A_VERSION):
+    members = queries.all_queries(connection, states=PART_OF_A_VERSION)
+    for query in sorted(members, key=lambda query: query.query_id):
         said = tuple(judgments.current(connection, query_id=query.query_id))
         decided = tuple(judgments.adjudications(connection, query.query_id))
         if said or decided or query.unanswerable:

@@ -243,6 +243,8 @@ def evidence_json(evidence: Sequence[Evidence]) -> str:
 
 
 def _evidence(text: str) -> tuple[Evidence, ...]:
+    if text == "[]":  # most have none
+        return ()
     return tuple(Evidence(one["quote"], one["start"], one["end"]) for one in json.loads(text))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from annotator.errors import NotFound
 
-__all__ = ["Version", "add", "all_versions", "files", "next_number", "version"]
+__all__ = ["Version", "add", "all_versions", "file", "file_names", "next_number", "version"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ def next_number(connection: sqlite3.Connection) -> int:
 
 
 def add(connection: sqlite3.Connection, new: Version, contents: Mapping[str, bytes]) -> None:
-    """Store a version with its files; nothing of it can be changed afterwards."""
+    """Store a version with its files, taken one at a time; nothing of it can be changed afterwards."""
     connection.executemany(
-        "INSERT INTO version_files VALUES (?, ?, ?)", [(new.version, name, data) for name, data in contents.items()]
+        "INSERT INTO version_files VALUES (?, ?, ?)", ((new.version, name, data) for name, data in contents.items())
     )
     connection.execute(
         "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -72,11 +72,21 @@ def version(connection: sqlite3.Connection, number: int) -> Version:
     return _version(row)
 
 
-def files(connection: sqlite3.Connection, number: int) -> dict[str, bytes]:
-    """Return the version's files: name → content."""
+def file_names(connection: sqlite3.Connection, number: int) -> list[str]:
+    """Return the names of the version's files. Raises NotFound."""
     version(connection, number)
-    rows = connection.execute("SELECT name, content FROM version_files WHERE version = ? ORDER BY name", (number,))
-    return {row["name"]: bytes(row["content"]) for row in rows}
+    rows = connection.execute("SELECT name FROM version_files WHERE version = ? ORDER BY name", (number,))
+    return [row[0] for row in rows]
+
+
+def file(connection: sqlite3.Connection, number: int, name: str) -> bytes:
+    """Return the content of one of the version's files. Raises NotFound."""
+    row = connection.execute(
+        "SELECT content FROM version_files WHERE version = ? AND name = ?", (number, name)
+    ).fetchone()
+    if row is None:
+        raise NotFound(f"Version {number} has no file {name}.")
+    return bytes(row[0])
 
 
 def _version(row: sqlite3.Row) -> Version:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+import tempfile
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotator.gold.release import Case, ChunkKeys, build, content_digest
+from annotator.gold.archive import FolderFiles
+from annotator.gold.release import Case, ChunkKeys, build, content_digest, sums
+from annotator.gold.verify import counts_of
 from annotator.model import Adjudication, Chunk, Evidence, GoldLabel, GoldQuery, Judgment, id_fault, text_hash
 
 MANIFEST = {"name": "policies", "version": 1, "created_at": "2026-03-01T09:30:00.125Z", "note": ""}
@@ -57,6 +61,18 @@ def cases(draw: st.DrawFn) -> list[Case]:
     return made
 
 
+def built(cases: Iterable[Case], chunks: object, manifest: dict[str, object]) -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        in_order = sorted(cases, key=lambda case: case.query.query_id)
+        complete = build(in_order, chunks, manifest, Path(folder))  # type: ignore[arg-type]
+        files = dict(FolderFiles(Path(folder)))
+    assert json.loads(files["manifest.json"]) == complete
+    assert complete["digest"] == content_digest(files)
+    assert complete["counts"] == counts_of(files)
+    assert files["SHA256SUMS"] == sums(files)
+    return files
+
+
 def text_of(chunk_id: str) -> str:
     return f"text of {chunk_id}\n\r\u2028\x85 with every sort of line end, \x00 and “quotes”"
 
@@ -88,13 +104,13 @@ def test_the_order_of_arrival_moves_no_byte(made: list[Case], chance: random.Ran
         )
         shuffled.append(Case(query, tuple(judgments), case.adjudications))
     chance.shuffle(shuffled)
-    assert build(shuffled, kept, MANIFEST) == build(made, kept, MANIFEST)
+    assert built(shuffled, kept, MANIFEST) == built(made, kept, MANIFEST)
 
 
 @settings(max_examples=60, deadline=None)
 @given(cases())
 def test_hostile_ids_and_texts_survive(made: list[Case]) -> None:
-    files = build(made, kept, MANIFEST)
+    files = built(made, kept, MANIFEST)
     by_id = {case.query.query_id: case for case in made}
     read = rows(files, "gold.jsonl")
     assert [row["query_id"] for row in read] == sorted(by_id)
@@ -124,7 +140,7 @@ def test_hostile_ids_and_texts_survive(made: list[Case]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(cases(), dates)
 def test_dates_and_notes_do_not_move_the_digest_anything_else_does(made: list[Case], date: str) -> None:
-    digest = json.loads(build(made, kept, MANIFEST)["manifest.json"])["digest"]
+    digest = json.loads(built(made, kept, MANIFEST)["manifest.json"])["digest"]
     redated = [
         Case(
             case.query,
@@ -133,16 +149,16 @@ def test_dates_and_notes_do_not_move_the_digest_anything_else_does(made: list[Ca
         )
         for case in made
     ]
-    other = build(redated, kept, MANIFEST | {"note": "later", "created_at": "2027-01-01"})
+    other = built(redated, kept, MANIFEST | {"note": "later", "created_at": "2027-01-01"})
     assert json.loads(other["manifest.json"])["digest"] == digest == content_digest(other)
     reworded = GoldQuery(**_fields(made[0].query) | {"question": made[0].query.question + "?"})
-    changed = build([Case(reworded, made[0].judgments, made[0].adjudications), *made[1:]], kept, MANIFEST)
+    changed = built([Case(reworded, made[0].judgments, made[0].adjudications), *made[1:]], kept, MANIFEST)
     assert content_digest(changed) != digest
 
 
 def test_labels_are_best_first_and_empty_fields_are_left_out() -> None:
     labels = (GoldLabel("b", 0, stale=True), GoldLabel("a", 0), GoldLabel("z", 3, "because", settled_by="unanimous"))
-    files = build([Case(GoldQuery("q1", "Who?", labels, {"risk": "", "domain": "policy"}))], lambda keys: [], MANIFEST)
+    files = built([Case(GoldQuery("q1", "Who?", labels, {"risk": "", "domain": "policy"}))], lambda keys: [], MANIFEST)
     assert files["gold.jsonl"].decode() == (
         '{"gold":[{"chunk_id":"z","reason":"because","relevance":3,"settled_by":"unanimous","sha256":""},'
         '{"chunk_id":"a","relevance":0,"sha256":""},{"chunk_id":"b","relevance":0,"sha256":"","stale":true}],'
@@ -155,23 +171,27 @@ def test_the_digest_is_the_documented_one() -> None:
     from hashlib import sha256
 
     judgments = (Judgment("q1", "c1", "ana", 1, sha256=text_hash(text_of("c1")), judged_at="2026-03-01"),)
-    files = build([Case(GoldQuery("q1", "Who?"), judgments)], kept, MANIFEST)
+    files = built([Case(GoldQuery("q1", "Who?"), judgments)], kept, MANIFEST)
     row = json.loads(files["judgments.jsonl"])
     del row["judged_at"]
     undated = json.dumps(row, sort_keys=True, separators=(",", ":")).encode() + b"\n"
-    content = b"chunks.jsonl\n" + files["chunks.jsonl"] + b"gold.jsonl\n" + files["gold.jsonl"]
-    assert content_digest(files) == sha256(content + b"judgments.jsonl\n" + undated).hexdigest()
+    content = files | {"judgments.jsonl": undated}
+    lines = [
+        f"{sha256(content[name]).hexdigest()}  {name}\n" for name in ("chunks.jsonl", "gold.jsonl", "judgments.jsonl")
+    ]
+    assert content_digest(files) == sha256("".join(lines).encode()).hexdigest()
 
 
 def test_the_last_decision_of_a_pair_comes_last() -> None:
     decisions = tuple(Adjudication("q1", "c1", "rosa", grade, decided_at="same moment") for grade in (3, 0, 2))
-    files = build([Case(GoldQuery("q1"), (), decisions)], lambda keys: [], MANIFEST)
+    files = built([Case(GoldQuery("q1"), (), decisions)], lambda keys: [], MANIFEST)
     assert [row["grade"] for row in rows(files, "judgments.jsonl")] == [3, 0, 2]
 
 
-def test_a_query_given_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="comes twice"):
-        build([Case(GoldQuery("q1")), Case(GoldQuery("q1"))], kept, MANIFEST)
+@pytest.mark.parametrize("query_ids", [("q1", "q1"), ("q2", "q1")])
+def test_queries_out_of_order_are_refused(tmp_path: Path, query_ids: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="does not come after"):
+        build([Case(GoldQuery(query_id)) for query_id in query_ids], kept, MANIFEST, tmp_path)
 
 
 def _fields(value: object) -> dict[str, object]:

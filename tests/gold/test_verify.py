@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotator.errors import AnnotatorError, Conflict, InputError, NotFound
-from annotator.gold.archive import pack, read_release, write_file, write_folder
+from annotator.gold.archive import FolderFiles, pack, read_release, write_file, write_folder
 from annotator.gold.export import export
 from annotator.gold.goldset import GoldSet
 from annotator.gold.release import FILES, Case, build, sums
@@ -23,13 +24,19 @@ from annotator.model import Chunk, Evidence, GoldLabel, GoldQuery, Judgment, tex
 TEXT = "Refunds after 30 days need the approval of the VP Finance. Αθήνα 東京"
 
 
+def built(cases: list[Case], chunks: object, manifest: dict[str, object]) -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        build(cases, chunks, manifest, Path(folder))  # type: ignore[arg-type]
+        return dict(FolderFiles(Path(folder)))
+
+
 def release(note: str = "", grade: int = 3) -> dict[str, bytes]:
     sha256 = text_hash(TEXT)
     label = GoldLabel("c1", grade, "names the VP", (Evidence("VP", 47, 49),), "d1", sha256)
     said = Judgment("q1", "c1", "ana", grade, sha256=sha256, judged_at="2026-03-01T09:00:00.000Z")
     query = GoldQuery("q1", "Who approves?", (label,), {"domain": "policy"})
     manifest = {"name": "policies", "version": 3, "note": note}
-    return build([Case(query, (said,))], lambda keys: [(sha256, Chunk("c1", TEXT, "d1"))], manifest)
+    return built([Case(query, (said,))], lambda keys: [(sha256, Chunk("c1", TEXT, "d1"))], manifest)
 
 
 @pytest.fixture
