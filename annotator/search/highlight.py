@@ -1,0 +1,216 @@
+"""Where a text matches what was typed: spans to mark, and the two lines of a text worth showing.
+
+Works on the text alone, without the index, by the same words, stems, bigrams and identifiers. All offsets are code
+points of the text given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from annotator.search import analysis, fuzzy
+from annotator.search.query import Typed, parse
+
+__all__ = ["SNIPPET_LENGTH", "Matcher", "match_spans", "matcher"]
+
+SNIPPET_LENGTH = 240
+_MOST_MARKS = 2_000
+_MOST_REMEMBERED = 50_000
+_LONGEST_SEARCHED = 200_000
+
+Span = tuple[int, int]
+
+
+def match_spans(text: str, query: str, mode: str = "words") -> tuple[Span, ...]:
+    """Return the (start, end) of what to mark in a text for a typed query: sorted, none overlapping."""
+    return matcher(parse(query), mode).spans(text)
+
+
+@lru_cache(maxsize=256)
+def matcher(typed: Typed, mode: str = "words") -> Matcher:
+    """Return the matcher of a typed text, remembered: a page marks many texts for one query."""
+    return Matcher(typed, mode)
+
+
+class Matcher:
+    """Finds in texts what was typed. In mode `fuzzy` words with forgiven slips match; in mode `id` the typed text."""
+
+    def __init__(self, typed: Typed, mode: str = "words") -> None:
+        self._fuzzy = mode == "fuzzy"
+        self._literal = analysis.fold(typed.text) if mode == "id" else ""
+        self._stems: dict[str, str] = {}
+        self._beginnings: dict[str, str] = {}
+        self._sequences: dict[str, list[tuple[str, ...]]] = {}
+        self._squeezed: set[str] = set()
+        self._characters: set[str] = set()
+        self._runs: list[str] = []
+        if mode != "id":
+            self._want(typed)
+        self._resembling: dict[str, str] = {}
+
+    def _want(self, typed: Typed) -> None:
+        foreign = not analysis.plain(typed.text).isascii()
+        for word in typed.words:
+            parts = analysis.words(word)
+            for identifier in analysis.codes(word):
+                self._squeezed.add(analysis.squeeze(identifier))
+                self._want_sequence(analysis.words(identifier))
+            self._squeezed.update(map(analysis.squeeze, parts if len(parts) == 1 else ()))
+            for part in analysis.telling_parts(word):
+                self._stems[analysis.stem(part)] = part
+                if foreign and (beginning := analysis.beginning_of(part)):
+                    self._beginnings[beginning] = part
+            for _, run in analysis.located_runs(word):
+                self._characters.update(analysis.bigrams_of(run) or [run])
+        self._squeezed.discard("")
+        for phrase in typed.phrases:
+            self._want_sequence(analysis.words(phrase))
+            self._runs += [run for _, run in analysis.located_runs(phrase)]
+
+    def _want_sequence(self, words: list[str]) -> None:
+        if words:
+            self._sequences.setdefault(words[0], []).append(tuple(words))
+
+    def spans(self, text: str) -> tuple[Span, ...]:
+        """Return the (start, end) of everything to mark in a text: sorted, none overlapping or touching."""
+        return tuple(_merged((start, end) for start, end, _ in self._found(text)))
+
+    def snippet(self, text: str, length: int = SNIPPET_LENGTH) -> tuple[str, tuple[Span, ...]]:
+        """Return the part of a text that holds the most of what was typed, on one line, with the spans to mark.
+
+        At most `length` characters and an ellipsis at each cut, cut between words where there are spaces.
+        """
+        start, end = self._window(text, length)
+        shown = " ".join(text[start:end].split())
+        shown = f"{'…' if start > 0 else ''}{shown}{'…' if end < len(text) else ''}"
+        return shown, self.spans(shown)
+
+    def _window(self, text: str, length: int) -> Span:
+        if len(text) <= length:
+            return 0, len(text)
+        found = sorted(self._found(text))
+        best, best_worth, last = 0, 0.0, 0
+        counts: dict[str, int] = {}
+        distinct = 0
+        for first, (start, _, meaning) in enumerate(found):  # the window slides: each place enters and leaves once
+            last = max(last, first)
+            while last < len(found) and found[last][1] <= start + length:
+                counts[found[last][2]] = counts.get(found[last][2], 0) + 1
+                distinct += counts[found[last][2]] == 1
+                last += 1
+            worth = distinct + 0.1 * (last - first)
+            if worth > best_worth:
+                best, best_worth = first, worth
+            if last > first:
+                counts[meaning] -= 1
+                distinct -= counts[meaning] == 0
+        if not found:
+            return 0, _cut_before(text, length)
+        start, end = found[best][0], found[best][1]
+        while best < len(found) and found[best][1] <= start + length:
+            end = max(end, found[best][1])
+            best += 1
+        # The matches stand a third into the window, unless the text ends before.
+        begin = max(0, min(start - max(0, length - (end - start)) // 3, len(text) - length))
+        begin = _cut_after(text, begin, start)
+        return begin, _cut_before(text, begin + length)
+
+    def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Give (start, end, what it stands for) of every match, in no particular order, some overlapping."""
+        text = text[:_LONGEST_SEARCHED]
+        if self._literal:
+            yield from _literal_places(text, self._literal)
+            return
+        stems, beginnings = self._stems, self._beginnings
+        for begin, (start, end, word, stem) in analysis.located_words(text):
+            if stem in stems:
+                yield begin + start, begin + end, stems[stem]
+            elif beginnings and (beginning := analysis.beginning_of(word)) in beginnings:
+                yield begin + start, begin + end, beginnings[beginning]
+            elif word in self._squeezed:
+                yield begin + start, begin + end, word
+            elif self._fuzzy and (meant := self._meant(word)):
+                yield begin + start, begin + end, meant
+        if self._sequences:
+            yield from self._sequences_in(text)
+        if self._squeezed:
+            for start, end, identifier in analysis.located_identifiers(text):
+                if (squeezed := analysis.squeeze(identifier)) in self._squeezed:
+                    yield start, end, squeezed
+        if self._characters or self._runs:
+            yield from self._characters_in(text)
+
+    def _meant(self, word: str) -> str:
+        """Return the typed word that a folded word of a text resembles, or ""; remembered."""
+        found = self._resembling.get(word)
+        if found is None:
+            alike = max(self._stems.values(), key=lambda typed: fuzzy.similarity(typed, word), default="")
+            found = alike if alike and fuzzy.similarity(alike, word) else ""
+            if len(self._resembling) < _MOST_REMEMBERED:
+                self._resembling[word] = found
+        return found
+
+    def _sequences_in(self, text: str) -> Iterator[tuple[int, int, str]]:
+        words = [(begin + start, begin + end, word) for begin, (start, end, word, _) in analysis.located_words(text)]
+        for at, (start, _, word) in enumerate(words):
+            for sequence in self._sequences.get(word, ()):
+                last = at + len(sequence)
+                if last <= len(words) and all(
+                    words[at + offset][2] == wanted for offset, wanted in enumerate(sequence)
+                ):
+                    yield start, words[last - 1][1], " ".join(sequence)
+
+    def _characters_in(self, text: str) -> Iterator[tuple[int, int, str]]:
+        for start, run in analysis.located_runs(text):
+            for phrase in self._runs:
+                at = run.find(phrase)
+                while at >= 0:
+                    yield start + at, start + at + len(phrase), phrase
+                    at = run.find(phrase, at + 1)
+            if self._characters:
+                for size in {len(piece) for piece in self._characters}:
+                    for at in range(len(run) - size + 1):
+                        if (piece := run[at : at + size]) in self._characters:
+                            yield start + at, start + at + size, piece
+
+
+def _merged(spans: Iterable[Span]) -> Iterator[Span]:
+    marked: list[Span] = []
+    for start, end in sorted(spans):
+        if marked and start <= marked[-1][1]:
+            marked[-1] = (marked[-1][0], max(end, marked[-1][1]))
+        elif len(marked) == _MOST_MARKS:
+            break
+        else:
+            marked.append((start, end))
+    return iter(marked)
+
+
+def _literal_places(text: str, wanted: str) -> Iterator[tuple[int, int, str]]:
+    folded = text.lower()
+    if len(folded) == len(text):
+        at = folded.find(wanted)
+        while at >= 0:
+            yield at, at + len(wanted), wanted
+            at = folded.find(wanted, at + len(wanted))
+
+
+def _cut_after(text: str, at: int, latest: int) -> int:
+    """Move a cut forward to the next beginning of a word, if there is one before `latest`."""
+    if at == 0 or text[at - 1].isspace():
+        return at
+    for place in range(at, min(latest, at + 40)):
+        if text[place].isspace():
+            return place + 1
+    return at
+
+
+def _cut_before(text: str, at: int) -> int:
+    """Move a cut back to the end of the word before."""
+    if at >= len(text):
+        return len(text)
+    for place in range(at, max(0, at - 40), -1):
+        if text[place].isspace():
+            return place
+    return at
