@@ -1,0 +1,30 @@
+"""Searching the chunk table: hits for a screen or a script, the filters there are, and marks in whole texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from annotator.search.highlight import matcher
+from annotator.search.query import parse
+from annotator.search.run import SearchHit, SearchResult, search
+from annotator.store import corpus
+from annotator.store.database import Workspace
+
+__all__ = ["SearchHit", "SearchResult", "filters", "marks", "search"]
+
+
+def filters(workspace: Workspace) -> dict[str, list[str]]:
+    """Return the metadata keys with few values, and their values: what a search can be narrowed by."""
+    with workspace.read() as connection:
+        return corpus.metadata_values(connection)
+
+
+def marks(
+    workspace: Workspace, ids: Iterable[str], text: str, mode: str = "words"
+) -> dict[str, tuple[tuple[int, int], ...]]:
+    """Return per chunk id the spans (code points) of its text that match what was typed."""
+    with workspace.read() as connection:
+        chunks = corpus.chunks(connection, ids)
+        known = corpus.metadata_values(connection)
+    marking = matcher(parse(text, frozenset(known)), mode)
+    return {one: tuple(marking.spans(chunk.text)) for one, chunk in chunks.items()}
