@@ -11,7 +11,7 @@ import streamlit as st
 
 from annotator.model import Person
 from annotator.services import team
-from annotator.store.database import Workspace
+from annotator.services.workspace import Workspace
 from annotator.ui import text
 
 __all__ = ["chosen", "picker", "switcher"]

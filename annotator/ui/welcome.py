@@ -6,7 +6,7 @@ import streamlit as st
 
 from annotator.errors import AnnotatorError
 from annotator.services import workspace as workspaces
-from annotator.store.database import Workspace
+from annotator.services.workspace import Workspace
 from annotator.ui import text
 
 __all__ = ["show"]

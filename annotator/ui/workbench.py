@@ -17,7 +17,7 @@ from annotator.errors import AnnotatorError
 from annotator.model import GRADES, Chunk, Evidence, Judgment
 from annotator.services import evidence, labelling
 from annotator.services.labelling import Candidate
-from annotator.store.database import Workspace
+from annotator.services.workspace import Workspace
 from annotator.ui import keys
 
 __all__ = ["SEARCH_LABEL", "Listing", "mount"]
