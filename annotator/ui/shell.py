@@ -18,8 +18,7 @@ import streamlit as st
 
 from annotator.errors import AnnotatorError, Forbidden
 from annotator.model import Person
-from annotator.services.workspace import find_workspace, project_root
-from annotator.store.database import Workspace
+from annotator.services.workspace import Workspace, find_workspace, project_root
 from annotator.ui import identity, text, welcome
 
 __all__ = ["Session", "errors", "page", "pages", "require", "run"]
