@@ -7,7 +7,7 @@ from annotator.model import Person, id_fault
 from annotator.store import people
 from annotator.store.database import Workspace
 
-__all__ = ["everyone", "find", "join"]
+__all__ = ["checked_name", "everyone", "find", "join"]
 
 
 def everyone(workspace: Workspace) -> list[Person]:
@@ -25,10 +25,7 @@ def find(workspace: Workspace, name: str) -> Person | None:
 def join(workspace: Workspace, name: str) -> Person:
     """Return the person with this name, added as an annotator when new; the first one, where there is no
     admin yet, becomes the admin."""
-    name = " ".join(name.split())
-    fault = id_fault(name)
-    if fault or len(name) > 80:
-        raise InputError("That name cannot be used: " + (fault or "it is over 80 characters") + ".")
+    name = checked_name(name)
     with workspace.write() as connection:
         led = any(one.role == "admin" and one.active for one in people.everyone(connection))
         role = "annotator" if led else "admin"
@@ -36,3 +33,12 @@ def join(workspace: Workspace, name: str) -> Person:
         found = people.find(connection, name)
     assert found is not None  # just written
     return found
+
+
+def checked_name(name: str) -> str:
+    """Return the name with single spaces. Raises InputError when nobody can be called that."""
+    name = " ".join(name.split())
+    fault = id_fault(name)
+    if fault or len(name) > 80:
+        raise InputError("That name cannot be used: " + (fault or "it is over 80 characters") + ".")
+    return name

@@ -12,7 +12,7 @@ from annotator.services.chunk_table import Duplicates, SyncResult
 from annotator.ui import blocks, text
 from annotator.ui.shell import Session
 
-__all__ = ["button", "outcome"]
+__all__ = ["button", "outcome", "run"]
 
 _DUPLICATES: Final[dict[Duplicates, str]] = {
     "refuse": "refuse the sync and list them",
@@ -38,7 +38,7 @@ def button(session: Session, *, primary: bool = True) -> None:
             "Sync now", type="primary" if primary else "secondary", icon=":material/sync:", key="syncing.go"
         )
     if asked:
-        _run(session, duplicates)
+        run(session, duplicates)
         st.rerun()
 
 
@@ -52,7 +52,8 @@ def outcome() -> None:
         text.problem(failed, key="syncing.problems")
 
 
-def _run(session: Session, duplicates: Duplicates) -> None:
+def run(session: Session, duplicates: Duplicates = "refuse") -> None:
+    """Sync with a bar; what came of it is said by `outcome` at the next run of the page."""
     bar = st.progress(0.0, text="Reading the chunk table…")
 
     def show(rows: int, total: int | None) -> None:

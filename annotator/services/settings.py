@@ -1,0 +1,113 @@
+"""What admins set for the whole workspace: the rubric with its version, the people; and what there is to know about it.
+
+The chunk table is `chunk_table.py`, the facets are `facets.py`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from annotator.errors import Conflict, Forbidden, InputError
+from annotator.model import Person
+from annotator.services.team import checked_name
+from annotator.store import events, people, settings
+from annotator.store.database import Workspace
+from annotator.store.migrations import VERSION
+
+__all__ = ["ROLES", "About", "Rubric", "about", "add_person", "rubric", "set_rubric", "table_columns"]
+
+ROLES = ("annotator", "reviewer", "admin", "reader")
+LONGEST_RUBRIC = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """How to grade, in Markdown; `version` grows by one with every change, 0 while nobody has written one."""
+
+    version: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The workspace as an administrator needs to know it. `size` is that of the database, in bytes."""
+
+    home: str
+    schema: int
+    size: int
+    name: str
+
+
+def rubric(workspace: Workspace) -> Rubric:
+    """Return the rubric in force."""
+    with workspace.read() as connection:
+        return _rubric(connection)
+
+
+def set_rubric(workspace: Workspace, who: str, text: str, *, seen: int) -> Rubric:
+    """Put a new text in force as the next version. `seen` is the version it was written from.
+
+    Raises Forbidden for anybody but an admin, Conflict when somebody changed it meanwhile.
+    """
+    if not text.strip():
+        raise InputError("The rubric is empty.", hint="Say what each grade means, with an example.")
+    if len(text) > LONGEST_RUBRIC:
+        raise InputError(f"The rubric has {len(text):,} characters; {LONGEST_RUBRIC:,} is the most.")
+    with workspace.write() as connection:
+        _admin(connection, who)
+        old = _rubric(connection)
+        if old.version != seen:
+            raise Conflict(
+                f"The rubric was changed meanwhile: version {old.version} is in force, yours began with {seen}.",
+                hint="Copy your text, look at the new version, then change that one.",
+            )
+        if text == old.text:
+            return old
+        new = Rubric(old.version + 1, text)
+        settings.put(connection, "rubric", {"version": new.version, "text": text})
+        events.record(
+            connection, who, "rubric changed", "setting:rubric",
+            old={"version": old.version, "text": old.text}, new={"version": new.version, "text": text},
+        )  # fmt: skip
+    return new
+
+
+def add_person(workspace: Workspace, who: str, name: str, role: str) -> Person:
+    """Add a person. Raises Forbidden for anybody but an admin, Conflict when the name is taken."""
+    name = checked_name(name)
+    if role not in ROLES:
+        raise InputError(f"There is no role {role!r}.", hint=f"Choose of {', '.join(ROLES)}.")
+    with workspace.write() as connection:
+        _admin(connection, who)
+        new = Person(name, role)
+        if not people.add(connection, new, who):
+            raise Conflict(f"There is somebody called {name!r} already.", hint="Add a second name or an initial.")
+    return new
+
+
+def table_columns(workspace: Workspace) -> Mapping[str, object]:
+    """Return which column of the connected table holds what; empty while none is connected."""
+    with workspace.read() as connection:
+        chosen = settings.get(connection, "table")
+    columns: Mapping[str, object] = chosen["columns"] if chosen else {}
+    return columns
+
+
+def about(workspace: Workspace) -> About:
+    """Return where the workspace is and in which form it is kept."""
+    with workspace.read() as connection:
+        name: str = settings.get(connection, "name", "gold")
+    return About(str(workspace.home.absolute()), VERSION, workspace.database.stat().st_size, name)
+
+
+def _rubric(connection: sqlite3.Connection) -> Rubric:
+    kept = settings.get(connection, "rubric", {"version": 0, "text": ""})
+    return Rubric(int(kept["version"]), str(kept["text"]))
+
+
+def _admin(connection: sqlite3.Connection, who: str) -> None:
+    person = people.find(connection, who)
+    if person is None or not person.active or person.role != "admin":
+        raise Forbidden("Only an admin can change this.", hint="Ask an admin of the workspace.")

@@ -1,0 +1,152 @@
+"""The Settings page's parts: rubric, facets and their targets, people, and about this workspace.
+
+The chunk table's connection is `connection.py`.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import streamlit as st
+
+from annotator.errors import InputError, Problem
+from annotator.services import facets, settings, team
+from annotator.services.facets import FacetSchema
+from annotator.ui import blocks, text
+from annotator.ui.blocks import Pair
+from annotator.ui.shell import Session
+
+__all__ = ["about", "kinds", "people", "rubric", "said"]
+
+_SAID = "settings.said"
+_ROLES = {
+    "annotator": "annotator: grades chunks",
+    "reviewer": "reviewer: also settles disputes",
+    "admin": "admin: also changes these settings",
+    "reader": "reader: looks, changes nothing",
+}
+
+
+def said() -> None:
+    """Say what was just saved, once."""
+    message = st.session_state.pop(_SAID, "")
+    if message:
+        text.box(message, "good")
+
+
+def _say(message: str) -> None:
+    st.session_state[_SAID] = message
+    st.rerun()
+
+
+def rubric(session: Session) -> None:
+    """Show the rubric, and let an admin write its next version."""
+    kept = settings.rubric(session.workspace)
+    which = f"version {kept.version}" if kept.version else "not written yet"
+    blocks.heading("How to grade", which)
+    if session.person.role != "admin":
+        text.marked(kept.text)
+        return
+    text.line(["Everybody who grades can open it beside the question. Say what each grade means, with examples."])
+    written = st.text_area(
+        "Rubric", kept.text, height=520, key=f"rubric:{kept.version}", label_visibility="collapsed",
+        max_chars=settings.LONGEST_RUBRIC,
+    )  # fmt: skip
+    if st.button(
+        f"Save as version {kept.version + 1}", type="primary", key="rubric.save", disabled=written == kept.text
+    ):
+        new = settings.set_rubric(session.workspace, session.who, written, seen=kept.version)
+        _say(f"Saved: version {new.version} of the rubric is in force.")
+
+
+def kinds(session: Session) -> None:
+    """Show the facets and how many questions of each kind are wanted, and let an admin change them."""
+    kept = facets.schema(session.workspace)
+    blocks.heading("Facets", "what tells questions apart; each value is a slice of the metrics")
+    rows = {
+        "Facet": [facet for facet, values in kept.targets.items() for _ in values],
+        "Value": [value for values in kept.targets.values() for value in values],
+        "Wanted": [wanted for values in kept.targets.values() for wanted in values.values()],
+    }
+    if session.person.role != "admin":
+        text.line(kept.facets, quiet=False)
+        blocks.table(list(rows), [[str(cell) for cell in row] for row in zip(*rows.values(), strict=True)], figures=[2])
+        return
+    mark = str(hash((kept.facets, str(kept.targets))))
+    left, right = st.columns([0.34, 0.66], gap="large")
+    with left:
+        st.html('<div class="an-line">Facets, one a line</div>')
+        names = st.text_area(
+            "Facets", "\n".join(kept.facets), height=280, key=f"facets:{mark}", label_visibility="collapsed"
+        )
+    with right:
+        st.html('<div class="an-line">Questions wanted of each kind</div>')
+        edited: Any = st.data_editor(
+            rows, num_rows="dynamic", hide_index=True, key=f"targets:{mark}", height=280,
+            column_config={"Wanted": st.column_config.NumberColumn(min_value=0, max_value=10_000, step=1, width=90)},
+        )  # fmt: skip
+    if st.button("Save facets", type="primary", key="facets.save"):
+        facets.set_schema(session.workspace, session.who, _schema(names, edited))
+        _say("Saved. Home shows what is missing.")
+
+
+def _schema(names: str, edited: Mapping[str, Any]) -> FacetSchema:
+    listed = tuple(name.strip() for name in names.splitlines() if name.strip())
+    targets: dict[str, dict[str, int]] = {}
+    problems = []
+    for line, row in enumerate(zip(*(edited[name] for name in ("Facet", "Value", "Wanted")), strict=True), 1):
+        facet, value, wanted = row
+        if not facet and not value:
+            continue
+        if not facet or not value or wanted is None or wanted != wanted:
+            problems.append(Problem("a row needs a facet, a value and a number", file="Questions wanted", line=line))
+            continue
+        targets.setdefault(str(facet).strip(), {})[str(value).strip()] = int(wanted)
+    if problems:
+        raise InputError("These targets cannot be saved.", problems=problems)
+    return FacetSchema(listed, targets)
+
+
+def people(session: Session) -> None:
+    """List the people, and let an admin add one."""
+    everyone = team.everyone(session.workspace)
+    blocks.heading("People", blocks.count(len(everyone), "person", "people"))
+    blocks.table(
+        ("Name", "Role", ""), [(one.name, one.role, "" if one.active else "no longer works here") for one in everyone]
+    )
+    if session.person.role != "admin":
+        return
+    with st.form("person", clear_on_submit=True):
+        name_box, role_box, button = st.columns([0.4, 0.38, 0.22], vertical_alignment="bottom")
+        name = name_box.text_input("Name", max_chars=80, placeholder="as it stands beside the labels")
+        role = role_box.selectbox("Role", list(_ROLES), format_func=lambda one: _ROLES[one])
+        if button.form_submit_button("Add", type="primary", width="stretch"):
+            added = settings.add_person(session.workspace, session.who, name, role)
+            _say(f"{added.name} can now work here as {added.role}.")
+    text.line(["Names are a convenience on one machine, not a sign-in: anybody at this computer can pick any of them."])
+
+
+def about(session: Session) -> None:
+    """Show versions and places."""
+    known = settings.about(session.workspace)
+    blocks.heading("About this workspace")
+    blocks.pairs(
+        [
+            Pair("Gold set", known.name),
+            Pair("Workspace folder", known.home),
+            Pair("Database", f"{known.size / 1e6:.1f} MB, schema {known.schema}"),
+            Pair("Annotator", _installed("annotator") or "a checkout, not installed"),
+            Pair("Streamlit", _installed("streamlit")),
+            Pair("Python", platform.python_version()),
+        ]
+    )
+
+
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
