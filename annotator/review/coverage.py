@@ -19,7 +19,7 @@ DEFAULT_TARGETS: Final[Mapping[str, Mapping[str, int]]] = {
         "comparison": 3,
         "how_it_works": 3,
         "exact_identifier": 3,
-        "split_evidence": 3,
+        "multi_chunk": 3,
         UNANSWERABLE: 3,
     }
 }

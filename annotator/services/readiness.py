@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from annotator.model import Adjudication, GoldLabel, GoldQuery, Judgment, Query
 from annotator.review import coverage, lint
@@ -19,7 +18,7 @@ from annotator.services.facets import facet_names, facet_targets
 from annotator.store import corpus, judgments, labels, queries, settings
 from annotator.store.database import Workspace
 
-__all__ = ["Examined", "Item", "Readiness", "examine", "pairs_unsettled", "readiness", "settling_rule"]
+__all__ = ["Examined", "Item", "Readiness", "examine", "pairs_unsettled", "readiness", "settling_rule", "unsettled_of"]
 
 THIN_SLICE = 3
 """A slice of fewer questions says next to nothing."""
@@ -104,17 +103,21 @@ def settling_rule(connection: sqlite3.Connection) -> str:
 def pairs_unsettled(workspace: Workspace) -> list[Unsettled]:
     """Return the pairs without a settled grade, each with everybody's judgment; the disputed ones come first."""
     with workspace.read() as connection:
-        rule = settling_rule(connection)
         states = {query.query_id: query.state for query in queries.all_queries(connection)}
         found: list[Unsettled] = []
-        for query_id, pairs in groupby(labels.contested(connection), key=lambda pair: pair[0]):
+        for query_id in dict.fromkeys(query_id for query_id, _ in labels.contested(connection)):
             if states[query_id] != "retired":
-                said = judgments.current(connection, query_id=query_id)
-                decided = judgments.adjudications(connection, query_id)
-                settled = _settled(said, decided, rule, {chunk_id for _, chunk_id in pairs})
-                found += [one for one in settled if isinstance(one, Unsettled)]
+                found += unsettled_of(connection, query_id)
     order = ("disputed", "unsettled", "cannot judge")
     return sorted(found, key=lambda one: (order.index(one.kind), one.query_id, one.chunk_id))
+
+
+def unsettled_of(connection: sqlite3.Connection, query_id: str) -> list[Unsettled]:
+    """Return the pairs of one question without a settled grade, by chunk id."""
+    said = judgments.current(connection, query_id=query_id)
+    decided = judgments.adjudications(connection, query_id)
+    settled = _settled(said, decided, settling_rule(connection))
+    return [one for one in settled if isinstance(one, Unsettled)]
 
 
 def _examined(
@@ -137,18 +140,13 @@ def _examined(
     return Examined(query, labelled, unsettled, said, decided, blocks)
 
 
-def _settled(
-    said: Iterator[Judgment] | tuple[Judgment, ...],
-    decided: Iterator[Adjudication] | tuple[Adjudication, ...],
-    rule: str,
-    only: set[str] | None = None,
-) -> list[GoldLabel | Unsettled]:
+def _settled(said: Iterable[Judgment], decided: Iterable[Adjudication], rule: str) -> list[GoldLabel | Unsettled]:
     by_chunk: dict[str, list[Judgment]] = defaultdict(list)
     for judgment in said:
         by_chunk[judgment.chunk_id].append(judgment)
     in_force = {decision.chunk_id: decision for decision in decided}
-    chunk_ids = sorted(by_chunk.keys() | in_force.keys()) if only is None else sorted(only)
-    return [settle(by_chunk[chunk_id], in_force.get(chunk_id), rule=rule) for chunk_id in chunk_ids]
+    chunk_ids = sorted(by_chunk.keys() | in_force.keys())
+    return [settle(by_chunk.get(chunk_id, ()), in_force.get(chunk_id), rule=rule) for chunk_id in chunk_ids]
 
 
 def _blocks(

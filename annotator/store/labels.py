@@ -11,11 +11,12 @@ __all__ = ["Progress", "Provenance", "contested", "progress", "provenance", "unj
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Of one query: pairs anybody judged, pairs with a grade of 1-3, pairs one person judged."""
+    """Of one query: pairs anybody judged, with a grade of 1-3, judged by one person, on which people differ."""
 
     judged: int
     relevant: int
     mine: int
+    contested: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,14 @@ class Provenance:
 def progress(connection: sqlite3.Connection, annotator: str = "") -> dict[str, Progress]:
     """Return query id → progress, of every query with a judgment; `mine` counts the annotator's."""
     rows = connection.execute(
-        """SELECT query_id, COUNT(*), SUM(relevant), SUM(mine) FROM (
-               SELECT c.query_id, MAX(COALESCE(j.grade, 0)) > 0 AS relevant, MAX(c.annotator = ?) AS mine
+        """SELECT query_id, COUNT(*), SUM(relevant), SUM(mine), SUM(contested) FROM (
+               SELECT c.query_id, MAX(COALESCE(j.grade, 0)) > 0 AS relevant, MAX(c.annotator = ?) AS mine,
+                   COALESCE(MIN(j.grade) <> MAX(j.grade) OR MIN(j.stale) <> MAX(j.stale), 0) AS contested
                FROM current_judgments c JOIN judgments j USING (judgment_id) GROUP BY c.query_id, c.chunk_id)
            GROUP BY query_id""",
         (annotator,),
     )
-    return {row[0]: Progress(row[1], row[2], row[3]) for row in rows}
+    return {row[0]: Progress(row[1], row[2], row[3], row[4]) for row in rows}
 
 
 def contested(connection: sqlite3.Connection) -> list[tuple[str, str]]:
