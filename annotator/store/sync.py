@@ -90,6 +90,7 @@ class Staging:
         self._duplicates = duplicates
         self._repeated = 0
         self._empty = 0
+        self._reached = 0
         self._seen = bytearray(int(mirror.execute("SELECT COALESCE(MAX(row), 0) + 1 FROM chunks").fetchone()[0]))
         staged.execute("PRAGMA journal_mode=OFF")
         staged.execute("PRAGMA synchronous=OFF")
@@ -151,9 +152,17 @@ class Staging:
         return result
 
     def _known(self, ids: Sequence[str]) -> Mapping[str, Known]:
-        marks = ",".join("?" * len(ids))
-        rows = self._mirror.execute(f"SELECT chunk_id, row, row_hash FROM chunks WHERE chunk_id IN ({marks})", ids)
-        return {chunk_id: (row, row_hash) for chunk_id, row, row_hash in rows}
+        """Look ids up. The mirror is mostly in the order of the table, so what follows the last find is tried first."""
+        select = "SELECT chunk_id, row, row_hash FROM chunks WHERE"
+        following = self._mirror.execute(f"{select} row > ? ORDER BY row LIMIT ?", (self._reached, len(ids)))
+        known = {chunk_id: (row, row_hash) for chunk_id, row, row_hash in following}
+        missing = [chunk_id for chunk_id in ids if chunk_id not in known]
+        if missing:
+            marks = ",".join("?" * len(missing))
+            found = self._mirror.execute(f"{select} chunk_id IN ({marks})", missing)
+            known.update((chunk_id, (row, row_hash)) for chunk_id, row, row_hash in found)
+        self._reached = max((known[chunk_id][0] for chunk_id in ids if chunk_id in known), default=self._reached)
+        return known
 
     def _stage(self, rows: Sequence[tuple[SourceRow, bytes, Known | None]]) -> None:
         marks = ",".join("?" * len(rows))

@@ -1,0 +1,126 @@
+"""Sync: from empty, unchanged and with one row in a hundred changed, from SQLite and from Parquet; memory on top."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import sqlite3
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from annotator.services import chunk_table
+from annotator.store import settings
+from annotator.store.database import Workspace
+
+CHUNKS = int(os.environ.get("BENCH_CHUNKS", "200000"))
+WORDS = 80
+
+
+def run() -> Iterator[dict[str, object]]:
+    """Give one figure after the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        database = home / "table.db"
+        _make_database(database)
+        yield from _figures("sqlite", home, f"sqlite:///{database}", lambda: _touch(database))
+        _make_parquet(home / "table.parquet", database)
+        yield from _figures("parquet", home, str(home / "table.parquet"), None)
+
+
+def _figures(kind: str, home: Path, url: str, touch: Callable[[], None] | None) -> Iterator[dict[str, object]]:
+    workspace = Workspace(home / kind)
+    workspace.create()
+    chunk_table.connect(workspace, "bench", url)
+    before = _memory()
+    with _waiting(workspace) as waits:
+        yield _timed(f"sync from empty, {kind}", workspace)
+    yield {"figure": f"longest wait of another writer meanwhile, {kind}", "value": round(max(waits), 3), "unit": "s"}
+    yield _timed(f"sync unchanged, {kind}", workspace)
+    if touch:
+        touch()
+        yield _timed(f"sync with 1 % changed, {kind}", workspace)
+    yield {"figure": f"memory over start, {kind}", "value": round(_memory() - before, 1), "unit": "MB"}
+
+
+def _timed(figure: str, workspace: Workspace) -> dict[str, object]:
+    result = chunk_table.sync(workspace, "bench")
+    rate = round(result.total / result.seconds)
+    return {"figure": figure, "value": rate, "unit": "chunks/s", "chunks": result.total, "seconds": result.seconds}
+
+
+class _waiting:
+    """Somebody else who saves every 50 ms while the sync runs; gives how long each save took."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._stop = threading.Event()
+        self._waits = [0.0]
+        self._thread = threading.Thread(target=self._save)
+
+    def __enter__(self) -> list[float]:
+        self._thread.start()
+        return self._waits
+
+    def __exit__(self, *exception: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _save(self) -> None:
+        while not self._stop.wait(0.05):
+            begun = time.perf_counter()
+            with self._workspace.write() as connection:
+                settings.put(connection, "bench", begun)
+            self._waits.append(time.perf_counter() - begun)
+
+
+def _rows() -> Iterator[tuple[object, ...]]:
+    dice = random.Random(7)
+    words = ["".join(dice.choices("abcdefghijklmnopqrstuvwxyz", k=dice.randint(3, 9))) for _ in range(20_000)]
+    for number in range(CHUNKS):
+        document, position = divmod(number, 12)
+        yield (
+            f"{dice.getrandbits(64):016x}-{number}",
+            f"document-{document}",
+            f"Section {position}",
+            position,
+            " ".join(dice.choices(words, k=WORDS)),
+            f'{{"domain": "d{number % 7}", "page": {number % 300}}}',
+        )
+
+
+def _make_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE chunks (chunk_id TEXT PRIMARY KEY, doc_id, title, position, text, metadata)")
+        connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", _rows())
+
+
+def _touch(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE chunks SET text = text || ' changed' WHERE rowid % 100 = 0")
+
+
+def _make_parquet(path: Path, database: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    with closing(sqlite3.connect(database)) as connection:
+        cursor = connection.execute("SELECT chunk_id, doc_id, title, position, text, metadata FROM chunks")
+        names = [column[0] for column in cursor.description]
+        writer = None
+        while rows := cursor.fetchmany(50_000):
+            columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+            table = pyarrow.table({**columns, "embedding": [[0.5] * 64] * len(rows)})
+            writer = writer or pyarrow.parquet.ParquetWriter(path, table.schema)
+            writer.write_table(table)
+        if writer:
+            writer.close()
+
+
+def _memory() -> float:
+    """Return the most memory this process ever had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
