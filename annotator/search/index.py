@@ -27,7 +27,7 @@ from annotator.search.fuzzy import Vocabulary
 from annotator.store import corpus
 from annotator.store.database import Workspace
 
-__all__ = ["FORMAT", "Reader", "Refreshed", "current", "fields_of", "page", "reader", "refresh", "where_term"]
+__all__ = ["FORMAT", "Reader", "Refreshed", "current", "fields_of", "forget", "page", "reader", "refresh", "where_term"]
 
 FORMAT = 1
 """Raised whenever fields or analysis change: an index of another format is built anew."""
@@ -36,6 +36,7 @@ _POINTER = "current.json"
 _HEAP = 64_000_000
 _KEPT_SECONDS = 600.0
 _MOST_KEYS = 1000
+_FEWEST_REPLACED = 1000
 _SENTENCE_END = " ¶ "
 
 
@@ -92,7 +93,11 @@ def reader(workspace: Workspace, connection: sqlite3.Connection) -> Reader:
         except Conflict:
             if state is None:
                 refresh(workspace)
-    return current(workspace)
+    try:
+        return current(workspace)
+    except StoreError:  # damaged from outside
+        refresh(workspace, anew=True)
+        return current(workspace)
 
 
 def current(workspace: Workspace) -> Reader:
@@ -113,6 +118,11 @@ def current(workspace: Workspace) -> Reader:
         except (ValueError, OSError):
             continue
     raise StoreError("The search index cannot be read.", hint="Delete the folder `index`: it is built again.")
+
+
+def forget(workspace: Workspace) -> None:
+    """Let go of this process's reader, as when the files under it were replaced from outside."""
+    _readers.pop(workspace.index, None)
 
 
 def refresh(workspace: Workspace, *, seconds: float = 30.0, anew: bool = False) -> Refreshed:
@@ -160,7 +170,7 @@ def _is_current(state: State | None, connection: sqlite3.Connection) -> bool:
 
 def _can_follow(state: State, newest: tuple[int, str], chunks: int) -> bool:
     """Whether the changes since can be put on top: the past is the same, and not mostly replaced documents."""
-    return state.generation < newest[0] and state.replaced <= max(1000, chunks // 2)
+    return state.generation < newest[0] and state.replaced <= max(_FEWEST_REPLACED, chunks // 2)
 
 
 def _build(workspace: Workspace, newest: tuple[int, str], connection: sqlite3.Connection) -> tuple[int, int]:
