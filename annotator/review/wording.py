@@ -12,7 +12,7 @@ __all__ = ["longest_shared_span", "plain", "weight", "words"]
 
 _HEAVY: Final = 1.0  # a written word
 _IDEOGRAPH: Final = 0.5  # two make a word, as a rule
-_LETTER: Final = 0.25  # four make a word, in the scripts of South-East Asia
+_LETTER: Final = 0.2  # five make a word, in the scripts of South-East Asia
 
 _IDEOGRAPHS: Final = ((0x3040, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
                       (0x20000, 0x3FFFF))  # fmt: skip

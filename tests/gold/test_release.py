@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -192,6 +195,29 @@ def test_the_last_decision_of_a_pair_comes_last() -> None:
 def test_queries_out_of_order_are_refused(tmp_path: Path, query_ids: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="does not come after"):
         build([Case(GoldQuery(query_id)) for query_id in query_ids], kept, MANIFEST, tmp_path)
+
+
+def test_time_zone_locale_and_hash_seed_move_no_byte(tmp_path: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+from annotator.gold.release import Case, build
+from annotator.model import *
+sha256 = text_hash("été 東京")
+query = GoldQuery("q/é", "où?", (GoldLabel("c1", 3, sha256=sha256),), {facet: "x" for facet in {"b", "a", "é"}})
+said = tuple(Judgment("q/é", "c1", name, 3, sha256=sha256, judged_at="2026-01-01") for name in {"ben", "ana", "cem"})
+chunk = Chunk("c1", "été 東京", metadata={key: 0.1 for key in {"z", "y", "x"}})
+build([Case(query, said)], lambda keys: [(sha256, chunk)], {"name": "n", "version": 1}, Path(sys.argv[1]))
+"""
+    made = []
+    for seed, zone, locale in (("1", "UTC", "C"), ("2", "Asia/Tokyo", "tr_TR.UTF-8")):
+        folder = tmp_path / seed
+        folder.mkdir()
+        around = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": locale}
+        root = Path(__file__).resolve().parents[2]
+        subprocess.run([sys.executable, "-c", script, str(folder)], check=True, cwd=root, env=around)
+        made.append(dict(FolderFiles(folder)))
+    assert made[0] == made[1]
 
 
 def _fields(value: object) -> dict[str, object]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import json
+from collections import defaultdict
+from pathlib import Path
+
 import pytest
 
 from annotator.review.lint import copied_wording, lint, near_duplicates, wording
@@ -102,3 +107,23 @@ def test_the_longest_shared_span_is_the_heaviest() -> None:
     assert longest_shared_span(list("abxcdefg"), list("zabzcdefz")) == list("cdef")
     assert longest_shared_span(["a"], ["b"]) == []
     assert longest_shared_span(["12"], ["112", "2"]) == []  # whole words only
+
+
+@pytest.mark.parametrize(("corpus", "most"), [("medquad_liveqa", 0.0), ("cranfield", 0.06)])
+def test_questions_asked_by_people_who_had_not_read_the_texts_are_left_in_peace(
+    shared: Path, corpus: str, most: float
+) -> None:
+    folder = shared / "corpora" / corpus
+    texts = {row["chunk_id"]: row["text"] for row in _json_lines(folder / "chunks.jsonl")}
+    relevant: dict[str, dict[str, str]] = defaultdict(dict)
+    with (folder / "qrels.tsv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            if int(row["grade"]) >= 2 and row["chunk_id"] in texts:
+                relevant[row["query_id"]][row["chunk_id"]] = texts[row["chunk_id"]]
+    asked = {row["query_id"]: row["question"] for row in _json_lines(folder / "queries.jsonl")}
+    copied = [query_id for query_id, chunks in relevant.items() if copied_wording(asked[query_id], chunks)]
+    assert len(copied) <= most * len(relevant)
+
+
+def _json_lines(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]

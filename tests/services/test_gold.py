@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import sqlite3
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
+from hypothesis import strategies as st
 
 from annotator.errors import Conflict, InputError, NotFound
 from annotator.gold.verify import verify
@@ -328,3 +333,70 @@ def test_labels_saved_while_a_release_is_built_wait_for_nothing(ready: Bench, mo
     assert gold.release(ready.workspace, "ana").manifest["counts"]["judged_pairs"] == 2
     monkeypatch.undo()
     assert gold.release(ready.workspace, "ana").manifest["counts"]["judged_pairs"] == 3
+
+
+@settings_of_hypothesis(max_examples=15, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_the_digest_does_not_depend_on_who_was_faster(chance: random.Random) -> None:
+    """Same questions, chunks, judgments and decisions, stored in another order in another workspace."""
+    steps = [
+        ("judge", query_id, chunk_id, grade, annotator)
+        for query_id in ("q1", "é", "Z")
+        for chunk_id, grade in (("c1", 3), ("ç", 0), ("C", 2))
+        for annotator in ("ana", "ben")
+    ]
+    decisions = [("decide", "q1", "c1", 1, "rosa"), ("decide", "Z", "C", 3, "rosa")]
+    digests = set()
+    for shuffled in (False, True):
+        with tempfile.TemporaryDirectory() as folder:
+            bench = Bench(Path(folder) / "home")
+            chunk_ids, query_ids, work = ["c1", "ç", "C"], ["q1", "é", "Z"], [*steps]
+            if shuffled:
+                for order in (chunk_ids, query_ids, work):
+                    chance.shuffle(order)
+            for chunk_id in chunk_ids:
+                bench.chunk(chunk_id, f"text of {chunk_id}")
+            for query_id in query_ids:
+                bench.query(query_id)
+            for kind, query_id, chunk_id, grade, annotator in [*work, *decisions]:
+                if kind == "judge":
+                    bench.judge(query_id, chunk_id, grade, annotator)
+                else:
+                    bench.decide(query_id, chunk_id, grade)
+            digests.add(gold.release(bench.workspace, "ana").digest)
+    assert len(digests) == 1
+
+
+def test_a_release_killed_before_its_folder_was_in_place_is_whole_in_the_database(
+    ready: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        gold.release(ready.workspace, "ana")
+    monkeypatch.undo()
+    assert [one.version for one in gold.versions(ready.workspace)] == [1]
+    assert list(ready.workspace.releases.iterdir()) == []
+    assert verify(gold.ensure_folder(ready.workspace, 1)).intact
+
+
+def test_a_release_that_fails_while_it_is_built_or_stored_is_absent(
+    ready: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for broken in ("build", "events"):
+        monkeypatch.setattr(gold, broken, None)
+        with pytest.raises((TypeError, AttributeError)):
+            gold.release(ready.workspace, "ana")
+        monkeypatch.undo()
+        assert gold.versions(ready.workspace) == []
+        assert list(ready.workspace.releases.iterdir()) == []
+    assert gold.release(ready.workspace, "ana").version == 1
+
+
+def test_a_folder_from_before_a_restore_is_never_written_over(ready: Bench) -> None:
+    foreign = ready.workspace.releases / "gold-v1"
+    foreign.mkdir(parents=True)
+    (foreign / "gold.jsonl").write_text("{}")
+    with pytest.raises(Conflict, match="exists already"):
+        gold.release(ready.workspace, "ana")
+    assert gold.versions(ready.workspace) == []
+    assert (foreign / "gold.jsonl").read_text() == "{}"
