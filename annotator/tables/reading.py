@@ -6,7 +6,6 @@ batch with something unusual in it is looked at value by value.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,9 +13,10 @@ from typing import Any
 import msgspec
 
 from annotator.errors import InputError, Problem
-from annotator.model import id_fault
+from annotator.tables import values
 from annotator.tables.columns import HIDDEN, as_object, is_metadata_name, is_row_key, path, remaining
 from annotator.tables.table import FIELDS, WHOLE_RECORD, Batch, Column, Columns, Table
+from annotator.tables.values import Faults
 
 __all__ = ["ChunkBatch", "Reading", "SourceRow"]
 
@@ -27,17 +27,7 @@ SourceRow = tuple[int, str, str, str, str, "int | None", str, bytes]
 hold a NUL itself.
 """
 
-_SEPARATORS = 5
 _CACHED = 4_096
-_LARGEST = 2**63 - 1
-_KINDS = {
-    int: "a number",
-    float: "a number",
-    bool: "true or false",
-    bytes: "binary data",
-    list: "a list",
-    dict: "an object",
-}
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -102,7 +92,7 @@ class Reading:
         if not batch.places:
             return result
         given = dict(zip(self._asked, batch.values, strict=True))
-        faults = _Faults(self._table, batch.places)
+        faults = Faults(self._table, batch.places)
         none: Sequence[object] = (None,) * len(batch.places)
 
         def of(name: str) -> Sequence[object]:
@@ -110,21 +100,21 @@ class Reading:
 
         texts = of("text")
         result.empty = sum(1 for text in texts if text is None)
-        ids = _ids(of("chunk_id"), faults, self._columns.chunk_id)
-        texts = _texts(texts, faults, self._columns.text)
-        docs = _documents(of("doc_id"), faults, self._columns.doc_id)
-        titles = _titles(of("title"))
-        positions, unusable = _positions(of("position"))
+        ids = values.ids(of("chunk_id"), faults, self._columns.chunk_id)
+        texts = values.texts(texts, faults, self._columns.text)
+        docs = values.documents(of("doc_id"), faults, self._columns.doc_id)
+        titles = values.titles(of("title"))
+        positions, unusable = values.positions(of("position"))
         metadata = self._metadata_of(given, len(batch.places), faults)
         for index, value in unusable.items():
             metadata[index] = _with(metadata[index], self._paths["position"][-1], value)
-        contents = _contents(ids, docs, titles, positions, metadata, texts, faults, self._columns)
+        contents = values.contents(ids, docs, titles, positions, metadata, texts, faults, self._columns)
         rows: Any = zip(batch.places, ids, texts, docs, titles, positions, metadata, contents, strict=True)
         result.rows = [row for index, row in enumerate(rows) if index not in faults.rows] if faults.rows else list(rows)
         result.problems += faults.problems
         return result
 
-    def _metadata_of(self, given: Mapping[str, Sequence[object]], size: int, faults: _Faults) -> list[str]:
+    def _metadata_of(self, given: Mapping[str, Sequence[object]], size: int, faults: Faults) -> list[str]:
         if self._whole:
             records: Any = given[WHOLE_RECORD]
             return [self._gather(self._left(record), index, faults) for index, record in enumerate(records)]
@@ -135,14 +125,14 @@ class Reading:
         # 1, 1.0 and True are one key of a dictionary, so only text and whole numbers can be looked up.
         plain = all(set(map(type, column)) <= {str, int, type(None)} for column in columns)
         found = []
-        for index, values in enumerate(zip(*columns, strict=True)):
-            known = self._cache.get(values) if plain else None
+        for index, row in enumerate(zip(*columns, strict=True)):
+            known = self._cache.get(row) if plain else None
             if known is None:
-                known = self._gather(zip(names, values, strict=True), index, faults)
+                known = self._gather(zip(names, row, strict=True), index, faults)
                 if plain:
                     if len(self._cache) >= _CACHED:
                         self._cache.clear()
-                    self._cache[values] = known
+                    self._cache[row] = known
             found.append(known)
         return found
 
@@ -153,7 +143,7 @@ class Reading:
             if isinstance(value, (str, int, float)) or (isinstance(value, dict) and is_metadata_name(name)):
                 yield name, value
 
-    def _gather(self, items: Any, index: int, faults: _Faults) -> str:
+    def _gather(self, items: Any, index: int, faults: Faults) -> str:
         """Write metadata as JSON with sorted keys. Objects are taken apart one level and win over columns."""
         scalars: dict[str, object] = {}
         keys: dict[str, object] = {}
@@ -179,31 +169,14 @@ class Reading:
         return "{}"
 
 
-class _Faults:
-    """The faults of a batch, and which of its rows have one."""
-
-    def __init__(self, table: Table, places: Sequence[int]) -> None:
-        self._table = table
-        self._places = places
-        self.problems: list[Problem] = []
-        self.rows: set[int] = set()
-
-    def add(self, index: int, message: str, column: str, value: object = "", mend: str = "") -> None:
-        self.rows.add(index)
-        shown = value if isinstance(value, str) else repr(value)
-        self.problems.append(
-            self._table.problem(self._places[index], message, field=column, value=shown[:200], mend=mend)
-        )
-
-
 def _says_something(value: object) -> bool:
     """Tell a value from none; NaN is how some writers store none."""
     return value is not None and value == value
 
 
 def _along(given: Mapping[str, Sequence[object]], where: tuple[str, ...]) -> Sequence[object]:
-    values = given[where[0]]
-    return values if len(where) == 1 else [_inside(value, where[1]) for value in values]
+    column = given[where[0]]
+    return column if len(where) == 1 else [_inside(value, where[1]) for value in column]
 
 
 def _inside(value: object, key: str) -> object:
@@ -215,118 +188,7 @@ def _inside(value: object, key: str) -> object:
     return _inside(found.get(first), rest) if dot else None
 
 
-def _ids(values: Sequence[Any], faults: _Faults, column: str) -> Sequence[str]:
-    if (
-        set(map(type, values)) == {str}
-        and all(map(str.isprintable, values))
-        and not any(map(str.isspace, values))
-        and 0 < min(map(len, values)) <= max(map(len, values)) <= 500
-    ):
-        return values
-    ids = []
-    for index, value in enumerate(values):
-        chunk_id = str(value) if type(value) is int else value
-        fault = "id is empty" if value is None or (isinstance(value, str) and not value.strip()) else id_fault(chunk_id)
-        if fault:
-            faults.add(index, fault, column, "" if value is None else value)
-        ids.append(chunk_id if isinstance(chunk_id, str) else "")
-    return ids
-
-
-def _texts(values: Sequence[Any], faults: _Faults, column: str) -> Sequence[str]:
-    types = set(map(type, values))
-    if types == {str}:
-        return values
-    texts = []
-    for index, value in enumerate(values):
-        if value is not None and not isinstance(value, str):
-            faults.add(index, f"the text is {_KINDS.get(type(value), 'something else')}, not text", column, value)
-        texts.append(value if isinstance(value, str) else "")
-    return texts
-
-
-def _documents(values: Sequence[Any], faults: _Faults, column: str) -> Sequence[str]:
-    if set(map(type, values)) == {str} and all(map(str.isprintable, values)) and max(map(len, values)) <= 500:
-        return values
-    docs = []
-    for index, value in enumerate(values):
-        doc_id = "" if value is None else str(value) if type(value) is int else value
-        if doc_id != "" and (fault := id_fault(doc_id)):
-            faults.add(index, f"document {fault}", column, value)
-        docs.append(doc_id if isinstance(doc_id, str) else "")
-    return docs
-
-
-def _titles(values: Sequence[Any]) -> Sequence[str]:
-    types = set(map(type, values))
-    if types == {str}:
-        return values
-    return [
-        value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
-        for value in values
-    ]
-
-
-def _positions(values: Sequence[Any]) -> tuple[Sequence[int | None], dict[int, object]]:
-    """Return whole numbers or None, and by index the values that are neither a whole number nor missing."""
-    types = set(map(type, values))
-    if types == {type(None)} or (types == {int} and min(values) >= -_LARGEST and max(values) <= _LARGEST):
-        return values, {}
-    positions = [_position(value) for value in values]
-    unusable = {
-        index: value
-        for index, (value, position) in enumerate(zip(values, positions, strict=True))
-        if position is None and value is not None and value != ""
-    }
-    return positions, unusable
-
-
-def _position(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        number = float(value) if isinstance(value, float) or "." in str(value) else int(value)
-    except ValueError:
-        return None
-    return int(number) if number == number and number in (number // 1,) and abs(number) <= _LARGEST else None
-
-
 def _with(metadata: str, name: str, value: object) -> str:
     """Keep a position that is no whole number, e.g. `3a`, among the metadata."""
     shown = value if isinstance(value, (int, float)) else str(value).encode("utf-8", "backslashreplace").decode()
     return _encode({name: shown} | msgspec.json.decode(metadata)).decode()
-
-
-def _contents(
-    ids: Sequence[str],
-    docs: Sequence[str],
-    titles: Sequence[str],
-    positions: Sequence[int | None],
-    metadata: Sequence[str],
-    texts: Sequence[str],
-    faults: _Faults,
-    columns: Columns,
-) -> Sequence[bytes]:
-    joined = list(map("\0".join, zip(ids, docs, titles, map(str, positions), metadata, texts, strict=True)))
-    contents = []
-    for index, content in enumerate(joined):
-        try:
-            contents.append(content.encode())
-            sound = content.count("\0") == _SEPARATORS
-        except UnicodeEncodeError:
-            contents.append(b"")
-            sound = False
-        if not sound and index not in faults.rows:
-            for column, value in ((columns.text, texts[index]), (columns.title, titles[index])):
-                if fault := _character_fault(value):
-                    faults.add(index, fault, column, mend="Mend the row, or the export that wrote it.")
-    return contents
-
-
-def _character_fault(value: str) -> str:
-    for place, character in enumerate(value):
-        if character == "\0":
-            return f"a NUL character stands at character {place + 1} of the text"
-        if 0xD800 <= ord(character) < 0xE000:
-            return f"the lone surrogate U+{ord(character):04X} stands at character {place + 1} of the text"
-    return ""
