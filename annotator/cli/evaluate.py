@@ -6,14 +6,18 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from annotator.errors import InputError, NotFound
 
+if TYPE_CHECKING:
+    from annotator.metrics.report import Report
+
 __all__ = ["command"]
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "markdown", "junit")
 
 
 @click.command(
@@ -21,10 +25,13 @@ FORMATS = ("text", "json")
 )
 @click.option("--gold", required=True, help="Release folder or zip, gold.jsonl, YAML, qrels, TSV, JSON, or a version.")
 @click.option("--run", "runs", multiple=True, required=True, help="TREC, JSON, JSONL trace or table; - is stdin.")
+@click.option("--baseline", metavar="FILE", help="A run to compare every other run with, on the same gold set.")
 @click.option("-k", "cuts", multiple=True, type=click.IntRange(min=1), default=(5, 10), show_default=True)
 @click.option("--threshold", type=click.IntRange(min=1), default=1, show_default=True, help="Relevant from this grade.")
 @click.option("--by", multiple=True, metavar="FACET", help="Figures for each value of this facet as well.")
 @click.option("--per-query", is_flag=True, help="Figures of every query as well (JSON).")
+@click.option("--gate", metavar="FILE", help="Rules (YAML) that decide: exit code 1 when one blocks.")
+@click.option("--strict", is_flag=True, help="A gate that only warns is exit code 1 too.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
@@ -33,10 +40,13 @@ def command(
     ctx: click.Context,
     gold: str,
     runs: Sequence[str],
+    baseline: str | None,
     cuts: Sequence[int],
     threshold: int,
     by: Sequence[str],
     per_query: bool,
+    gate: str | None,
+    strict: bool,
     form: str,
     as_json: bool,
     output: str | None,
@@ -45,26 +55,44 @@ def command(
     # one short job whose values all live to its end: looking for cycles only costs time
     gc.disable()
     from annotator.gold.goldset import GoldSet
-    from annotator.metrics import report
-    from annotator.metrics.evaluation import evaluate
+    from annotator.metrics.evaluation import Evaluation, evaluate
+    from annotator.metrics.gate import read_gate
+    from annotator.metrics.report import report
     from annotator.metrics.runs import Run
 
+    if form == "junit" and gate is None:
+        raise InputError("JUnit has one test case per gate rule.", hint="Give a gate with --gate FILE.")
+    rules = read_gate(gate) if gate else ()
     gold_set = GoldSet.load(_release(ctx, gold) if gold.isdecimal() else gold)
-    evaluations = []
-    for path in runs:
+
+    def scored(path: str) -> Evaluation:
         evaluation = evaluate(gold_set, Run.load(path), k=cuts, threshold=threshold, by=by)
         if not evaluation.counts["answered"]:
             raise InputError(
                 f"{path} shares no query with {gold}: nothing to score.", hint="Are the query ids written alike?"
             )
-        evaluations.append(evaluation)
-    for warning in dict.fromkeys(warning for evaluation in evaluations for warning in evaluation.warnings):
+        return evaluation
+
+    before = scored(baseline) if baseline else None
+    result = report([scored(path) for path in runs], baseline=before, gate=rules)
+    warned = dict.fromkeys(warning for run in result.runs for warning in run.evaluation.warnings)
+    for warning in warned:
         click.echo(f"Warning: {warning}", err=True)
-    if as_json or form == "json":
-        text = report.as_json(report.document(evaluations, per_query=per_query))
-    else:
-        text = report.as_text(evaluations)
-    _write(text, output)
+    _write(_printed(result, "json" if as_json else form, per_query), output)
+    verdict = result.verdict.verdict if result.verdict else "release"
+    ctx.exit(1 if verdict == "block" or (strict and verdict == "warn") else 0)
+
+
+def _printed(result: Report, form: str, per_query: bool) -> str:
+    if form == "json":
+        from annotator.metrics.report import as_json
+
+        return as_json(result, per_query=per_query)
+    from annotator.metrics.rendering import as_junit, as_markdown, as_text
+
+    if form == "junit" and result.verdict is not None:
+        return as_junit(result.verdict)
+    return as_markdown(result) if form == "markdown" else as_text(result)
 
 
 def _release(ctx: click.Context, version: str) -> str:

@@ -69,6 +69,8 @@ class Evaluation:
     """judged = answered + missing; empty (answered with no chunk), no_relevant, not_in_gold."""
     measures: Mapping[str, float]
     per_query: Mapping[str, Mapping[str, float]]
+    relevant_ranks: Mapping[str, Sequence[int]]
+    """Ranks, counted from 1, of a query's relevant chunks in the whole list."""
     judged: Mapping[str, tuple[int, int]]
     """`Judged@k` as a fraction over all queries: judged chunks, retrieved chunks within k."""
     bounds: Mapping[str, Ends]
@@ -78,14 +80,15 @@ class Evaluation:
     warnings: tuple[str, ...]
     level: str = "chunk"
 
-    def ranked(self, query_id: str) -> tuple[RankedChunk, ...]:
-        """The run's list for a query beside the gold grades; empty when the query is missing from the run."""
+    def ranked(self, query_id: str, depth: int | None = None) -> tuple[RankedChunk, ...]:
+        """The run's list for a query, down to `depth`, beside the gold grades; empty when the run lacks the query."""
         answer = self.run.queries.get(query_id, RunQuery(query_id))
         grades = self.gold.grades.get(query_id, {})
-        scores: Sequence[float | None] = answer.scores or [None] * len(answer.chunk_ids)
+        chunk_ids = answer.chunk_ids[:depth]
+        scores = answer.scores[:depth] if answer.scores is not None else [None] * len(chunk_ids)
         return tuple(
             RankedChunk(rank, chunk_id, score, grades.get(chunk_id))
-            for rank, (chunk_id, score) in enumerate(zip(answer.chunk_ids, scores, strict=True), 1)
+            for rank, (chunk_id, score) in enumerate(zip(chunk_ids, scores, strict=True), 1)
         )
 
 
@@ -104,12 +107,14 @@ def evaluate(
     measures = {measure.name: measure for measure in all_measures(cuts)}
     per_query: dict[str, dict[str, float]] = {}
     query_bounds: dict[str, dict[str, Ends]] = {}
+    relevant_ranks: dict[str, Sequence[int]] = {}
     judged = {f"Judged@{cut}": (0, 0) for cut in cuts}
     no_relevant = 0
     for query_id in query_ids:
         answer = run.queries.get(query_id)
         ranked = GradedList.of(answer.chunk_ids if answer else (), gold.grades[query_id], threshold, cuts[-1])
         no_relevant += not ranked.relevant
+        relevant_ranks[query_id] = ranked.relevant_ranks
         values = per_query[query_id] = {name: measure.value(ranked) for name, measure in measures.items()}
         ends = query_bounds[query_id] = {}
         for cut in cuts:
@@ -135,6 +140,7 @@ def evaluate(
         },
         measures={name: mean(per_query[query_id][name] for query_id in query_ids) for name in names},
         per_query=per_query,
+        relevant_ranks=relevant_ranks,
         judged=judged,
         bounds={
             name: (
@@ -147,7 +153,7 @@ def evaluate(
         query_bounds=query_bounds,
         slices=_slices(gold, per_query, names, by),
         unanswerable=_unanswerable(run, left_out),
-        warnings=(*gold.warnings, *run.warnings),
+        warnings=(*gold.warnings, *(f"{run.name}: {warning}" for warning in run.warnings)),
     )
 
 

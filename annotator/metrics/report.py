@@ -1,56 +1,98 @@
-"""An evaluation as a document: the JSON that scripts read and the text that people read."""
+"""What one `evaluate` answers: every run with its comparison and diagnosis, the verdict, and all of it as plain data.
+
+How it looks as text, Markdown or JUnit is `rendering`'s business.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
 
-from annotator.gold.goldset import GoldSet
+from annotator.metrics.compare import Comparison, Difference, compare
+from annotator.metrics.diagnose import Finding, count_kinds, diagnose, reading
 from annotator.metrics.evaluation import Evaluation
-from annotator.metrics.measures import parse
+from annotator.metrics.gate import Check, Rule, Verdict, judge
+from annotator.metrics.holes import holes
+from annotator.metrics.operations import operations
 
-__all__ = ["as_json", "as_text", "document"]
+__all__ = ["Report", "RunReport", "as_json", "document", "report"]
+
+HOLES_LISTED = 50
 
 
-def document(evaluations: Sequence[Evaluation], *, per_query: bool = False) -> dict[str, object]:
-    """The result as plain data; all evaluations are against the same gold set with the same settings."""
-    first = evaluations[0]
-    return {
-        "gold": _gold(first.gold),
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """One run: its evaluation and what follows from it."""
+
+    evaluation: Evaluation
+    operations: dict[str, float | None]
+    findings: tuple[Finding, ...]
+    comparison: Comparison | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All runs of one evaluation, and the verdict where there is a gate."""
+
+    runs: tuple[RunReport, ...]
+    verdict: Verdict | None
+
+
+def report(
+    evaluations: Sequence[Evaluation],
+    *,
+    baseline: Evaluation | None = None,
+    gate: Sequence[Rule] = (),
+    drifted: Collection[str] = (),
+) -> Report:
+    """Compare, diagnose and judge runs that were scored against the same gold set in the same way.
+
+    `drifted`: chunks changed in or gone from the live table since they were judged.
+    """
+    runs = tuple(
+        RunReport(
+            evaluation,
+            operations(evaluation),
+            diagnose(evaluation, drifted),
+            compare(evaluation, baseline) if baseline is not None else None,
+        )
+        for evaluation in evaluations
+    )
+    return Report(runs, judge(gate, evaluations, baseline) if gate else None)
+
+
+def document(result: Report, *, per_query: bool = False) -> dict[str, object]:
+    """Give the report as plain data, with the keys that scripts rely on."""
+    first = result.runs[0].evaluation
+    gold = first.gold
+    shown: dict[str, object] = {
+        "gold": {
+            "name": gold.name,
+            "version": gold.version,
+            "digest": gold.digest,
+            "queries": gold.size,
+            "judged_pairs": gold.judged_pairs,
+        },
         "k": list(first.k),
         "threshold": first.threshold,
         "level": first.level,
-        "runs": [_run(evaluation, per_query) for evaluation in evaluations],
+        "runs": [_run(run, per_query) for run in result.runs],
     }
+    if result.verdict is not None:
+        checks = [_check(check) for check in result.verdict.checks]
+        shown["gate"] = {"verdict": result.verdict.verdict, "rules": checks}
+    return shown
 
 
-def as_json(result: dict[str, object]) -> str:
-    """Print the document as JSON, figures in full precision."""
-    return json.dumps(result, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+def as_json(result: Report, *, per_query: bool = False) -> str:
+    """Print the report as JSON, figures in full precision."""
+    return json.dumps(document(result, per_query=per_query), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def as_text(evaluations: Sequence[Evaluation]) -> str:
-    """Print the result for a terminal, figures with 4 decimals."""
-    gold = evaluations[0].gold
-    version = f" v{gold.version}" if gold.version is not None else ""
-    lines = [f"Gold {gold.name}{version}: {gold.size} queries, {gold.judged_pairs} judged pairs, {gold.digest[:12]}"]
-    for evaluation in evaluations:
-        lines += ["", *_run_lines(evaluation)]
-    return "\n".join(lines) + "\n"
-
-
-def _gold(gold: GoldSet) -> dict[str, object]:
-    return {
-        "name": gold.name,
-        "version": gold.version,
-        "digest": gold.digest,
-        "queries": gold.size,
-        "judged_pairs": gold.judged_pairs,
-    }
-
-
-def _run(evaluation: Evaluation, per_query: bool) -> dict[str, object]:
-    unanswerable = evaluation.unanswerable
+def _run(run: RunReport, per_query: bool) -> dict[str, object]:
+    evaluation, unanswerable = run.evaluation, run.evaluation.unanswerable
+    open_holes = holes([evaluation])
     shown: dict[str, object] = {
         "name": evaluation.run.name,
         "digest": evaluation.run.digest,
@@ -62,40 +104,74 @@ def _run(evaluation: Evaluation, per_query: bool) -> dict[str, object]:
             {"facet": part.facet, "value": part.value, "n": part.n, "measures": dict(part.measures)}
             for part in evaluation.slices
         ],
+        "operations": run.operations,
         "bounds": {name: list(ends) for name, ends in evaluation.bounds.items()},
         "unanswerable": {
             "queries": unanswerable.n,
             "returned_nothing": unanswerable.returned_nothing,
+            "share_returned_nothing": unanswerable.share_returned_nothing,
             "top_scores": dict(unanswerable.top_scores),
+        },
+        "diagnosis": [
+            {
+                "query_id": finding.query_id,
+                "kind": finding.kind,
+                "chunk_ids": list(finding.chunk_ids),
+                "rank": finding.rank,
+                "action": finding.action,
+            }
+            for finding in run.findings
+        ],
+        "diagnosis_counts": count_kinds(run.findings),
+        "reading": reading(evaluation),
+        "holes": {
+            "count": len(open_holes),
+            "first": [
+                {"query_id": hole.query_id, "chunk_id": hole.chunk_id, "rank": hole.best_rank}
+                for hole in open_holes[:HOLES_LISTED]
+            ],
         },
         "warnings": list(evaluation.warnings),
     }
     if per_query:
         shown["per_query"] = {query_id: dict(values) for query_id, values in evaluation.per_query.items()}
+    if run.comparison is not None:
+        shown["comparison"] = _comparison(run.comparison)
     return shown
 
 
-def _run_lines(evaluation: Evaluation) -> Iterator[str]:
-    counts = evaluation.counts
-    yield f"Run {evaluation.run.name}"
-    yield (
-        f"  {counts['judged']} judged queries: {counts['answered']} answered, {counts['missing']} missing (count 0); "
-        f"{counts['no_relevant']} without a relevant chunk (count 0); {counts['not_in_gold']} not in the gold set"
-    )
-    for name, value in evaluation.measures.items():
-        yield f"  {parse(name).screen_name:<14} {value:.4f}{_beside(evaluation, name)}"
-    if evaluation.unanswerable.n:
-        yield f"  unanswerable   {evaluation.unanswerable.returned_nothing} of {evaluation.unanswerable.n} got nothing"
-    for part in evaluation.slices:
-        means = "  ".join(f"{parse(name).screen_name} {value:.4f}" for name, value in part.measures.items())
-        yield f"  {part.facet}={part.value or '(none)'} n={part.n}  {means}"
+def _comparison(comparison: Comparison) -> dict[str, object]:
+    return {
+        "baseline": comparison.baseline,
+        "measures": {name: _difference(found) for name, found in comparison.measures.items()},
+        "slices": [
+            {
+                "facet": part.facet,
+                "value": part.value,
+                "measures": {
+                    name: _difference(found) | {"adjusted_p_value": part.adjusted[name]}
+                    for name, found in part.measures.items()
+                },
+            }
+            for part in comparison.slices
+        ],
+    }
 
 
-def _beside(evaluation: Evaluation, name: str) -> str:
-    if name in evaluation.judged:
-        known, retrieved = evaluation.judged[name]
-        return f"   {known} of {retrieved} chunks"
-    if name in evaluation.bounds:
-        low, high = evaluation.bounds[name]
-        return f"   {low:.4f} … {high:.4f} as holes are graded" if high - low > 5e-5 else ""
-    return ""
+def _difference(found: Difference) -> dict[str, object]:
+    return asdict(found) | {"interval": list(found.interval), "too_few": found.too_few}
+
+
+def _check(check: Check) -> dict[str, object]:
+    return {
+        "rule": str(check.rule),
+        "scope": check.rule.scope,
+        "measure": check.rule.measure,
+        "severity": check.rule.severity,
+        "run": check.run,
+        "value": check.value,
+        "limit": check.rule.limit,
+        "n": check.n,
+        "outcome": check.outcome,
+        "reason": check.reason,
+    }

@@ -221,6 +221,7 @@ def _read_trace(lines: Sequence[tuple[int, str]], file: str) -> RunContent:
             content.fault("not an object with query_id and results", number, value=row)
         elif number == lines[0][0] and isinstance(row.get("run"), dict) and "query_id" not in row:
             content.meta = row["run"]
+            _check_told(content, row["run"], number)
         elif "results" not in row:
             content.fault("no results", number, "results", mend="A query without any has an empty list.")
         else:
@@ -230,6 +231,7 @@ def _read_trace(lines: Sequence[tuple[int, str]], file: str) -> RunContent:
 
 def _add_trace(content: RunContent, row: Mapping[str, object], line: int) -> None:
     query_id = row.get("query_id")
+    _check_told(content, {name: value for name, value in row.items() if name != "results"}, line)
     chunk_ids, scores = _listed(content, str(query_id), row["results"], line)
     content.add(
         query_id,
@@ -240,6 +242,17 @@ def _add_trace(content: RunContent, row: Mapping[str, object], line: int) -> Non
         filtered_out=tuple(_named(content, row, "filtered_out", line)),
         trace={name: value for name, value in row.items() if name not in TRACE_FIELDS},
     )
+
+
+def _check_told(content: RunContent, told: Mapping[str, object], line: int) -> None:
+    """Refuse what no report could repeat: NaN and infinity are not JSON, and a latency is a number of milliseconds."""
+    try:
+        json.dumps(told, allow_nan=False)
+    except ValueError:
+        content.fault("NaN or infinity, which is not JSON", line)
+    took = told.get("latency_ms", 0)
+    if not isinstance(took, int | float) or isinstance(took, bool) or took < 0:
+        content.fault("not a number of milliseconds", line, "latency_ms", took)
 
 
 def _named(content: RunContent, row: Mapping[str, object], name: str, line: int) -> list[tuple[str, str]]:

@@ -1,0 +1,80 @@
+"""How the retriever ran, from the trace and the lists: latency, time-outs, empty lists, stale and filtered chunks.
+
+All rates are shares of queries. What the run does not tell is None, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from annotator.metrics.evaluation import Evaluation
+from annotator.model import RunQuery
+
+__all__ = ["latencies", "operation_names", "operations", "relevant_chunks", "stale_chunks"]
+
+
+def operation_names(cuts: Sequence[int]) -> tuple[str, ...]:
+    """Names of all figures of operation at these cut-offs."""
+    stale = (f"stale_hit_rate@{cut}" for cut in cuts)
+    return ("latency_p50_ms", "latency_p95_ms", "timeout_rate", "empty_rate", *stale, "filtered_gold_rate")
+
+
+def operations(evaluation: Evaluation, query_ids: Collection[str] | None = None) -> dict[str, float | None]:
+    """Figures of operation over the judged queries, or over some of them."""
+    asked = [query_id for query_id in evaluation.per_query if query_ids is None or query_id in query_ids]
+    answers = [evaluation.run.queries.get(query_id, RunQuery(query_id)) for query_id in asked]
+    taken = latencies(evaluation, asked)
+    timeouts = [answer.trace["timed_out"] is True for answer in answers if "timed_out" in answer.trace]
+    traced = any(answer.filtered_out for answer in evaluation.run.queries.values())
+    stale = [set(stale_chunks(evaluation, query_id)) for query_id in asked]
+    figures: dict[str, float | None] = {
+        "latency_p50_ms": percentile(taken, 50),
+        "latency_p95_ms": percentile(taken, 95),
+        "timeout_rate": _share(timeouts),
+        "empty_rate": _share([not answer.chunk_ids for answer in answers]),
+    }
+    for cut in evaluation.k:
+        hits = [not old.isdisjoint(answer.chunk_ids[:cut]) for old, answer in zip(stale, answers, strict=True)]
+        figures[f"stale_hit_rate@{cut}"] = _share(hits)
+    figures["filtered_gold_rate"] = (
+        _share([_filtered_gold(evaluation, answer) for answer in answers]) if traced else None
+    )
+    return figures
+
+
+def latencies(evaluation: Evaluation, query_ids: Collection[str]) -> list[float]:
+    """Milliseconds that the queries took, ascending, of those where the run says it."""
+    traces = [evaluation.run.queries[query_id].trace for query_id in query_ids if query_id in evaluation.run.queries]
+    told = [trace.get("latency_ms") for trace in traces]
+    return sorted(float(took) for took in told if isinstance(took, int | float) and not isinstance(took, bool))
+
+
+def stale_chunks(evaluation: Evaluation, query_id: str) -> tuple[str, ...]:
+    """Chunks of a query that the gold set flags as outdated."""
+    query = evaluation.gold.details.get(query_id)
+    return tuple(label.chunk_id for label in query.gold if label.stale) if query else ()
+
+
+def relevant_chunks(evaluation: Evaluation, query_id: str) -> set[str]:
+    """Chunks of a query that reach the threshold."""
+    grades = evaluation.gold.grades.get(query_id, {})
+    return {chunk_id for chunk_id, grade in grades.items() if grade >= evaluation.threshold}
+
+
+def _filtered_gold(evaluation: Evaluation, answer: RunQuery) -> bool:
+    relevant = relevant_chunks(evaluation, answer.query_id)
+    return not relevant.isdisjoint(chunk_id for chunk_id, _ in answer.filtered_out)
+
+
+def percentile(ascending: Sequence[float], percent: float) -> float | None:
+    """Percentile of values in ascending order, interpolated between neighbours; None without values."""
+    if not ascending:
+        return None
+    place = (len(ascending) - 1) * percent / 100
+    below = int(place)
+    above = min(below + 1, len(ascending) - 1)
+    return ascending[below] + (ascending[above] - ascending[below]) * (place - below)
+
+
+def _share(happened: Sequence[bool]) -> float | None:
+    return sum(happened) / len(happened) if happened else None
