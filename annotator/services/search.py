@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from annotator.search.highlight import matcher
+from annotator.search.highlight import match_spans, matcher
 from annotator.search.query import parse
-from annotator.search.run import SearchHit, SearchResult, search
+from annotator.search.run import MODES, SearchHit, SearchResult, search
+from annotator.services.baseline import baseline
 from annotator.store import corpus
 from annotator.store.database import Workspace
 
-__all__ = ["SearchHit", "SearchResult", "filters", "marks", "search"]
+__all__ = ["MODES", "SearchHit", "SearchResult", "baseline", "filters", "marks", "match_spans", "search"]
 
 
 def filters(workspace: Workspace) -> dict[str, list[str]]:
@@ -27,4 +28,4 @@ def marks(
         chunks = corpus.chunks(connection, ids)
         known = corpus.metadata_values(connection)
     marking = matcher(parse(text, frozenset(known)), mode)
-    return {one: tuple(marking.spans(chunk.text)) for one, chunk in chunks.items()}
+    return {one: marking.spans(chunk.text) for one, chunk in chunks.items()}
