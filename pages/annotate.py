@@ -15,5 +15,6 @@ with shell.errors():
         st.page_link(shell.page("queries"), label="Go to Queries", icon=":material/quiz:")
         st.stop()
     st.query_params["query"] = desk.query.query_id
-    annotate.header(session, desk)
-    annotate.bench(session, desk)
+    with st.container(key="desk", gap="small"):
+        annotate.header(session, desk)
+        annotate.bench(session, desk)

@@ -29,6 +29,7 @@ __all__ = [
     "apply",
     "around",
     "candidates",
+    "counts",
     "decode_operations",
     "desk",
     "judged_ids",
@@ -75,8 +76,6 @@ class Desk:
     """One question as a person works on it. `position` counts from 1 among the `total` questions of the queue."""
 
     query: Query
-    judged: int
-    relevant: int
     position: int
     total: int
     previous: str
@@ -109,14 +108,13 @@ def desk(workspace: Workspace, who: str, query_id: str = "") -> Desk | None:
             chosen = next((one for one in queue if one.state == "open"), queue[0])
         else:
             return None
-        judged, relevant = judgments.pair_counts(connection, who, chosen.query_id).get(chosen.query_id, (0, 0))
     ids = [one.query_id for one in queue]
     if chosen.query_id not in ids:
-        return Desk(chosen, judged, relevant, 0, len(ids), "", ids[0] if ids else "", _next_open(queue, -1))
+        return Desk(chosen, 0, len(ids), "", ids[0] if ids else "", _next_open(queue, -1))
     at = ids.index(chosen.query_id)
     previous = ids[at - 1] if at else ""
     following = ids[at + 1] if at + 1 < len(ids) else ""
-    return Desk(chosen, judged, relevant, at + 1, len(ids), previous, following, _next_open(queue, at))
+    return Desk(chosen, at + 1, len(ids), previous, following, _next_open(queue, at))
 
 
 def pool_ids(workspace: Workspace, who: str, query_id: str) -> list[str]:
@@ -198,6 +196,12 @@ def apply(workspace: Workspace, who: str, operations: Iterable[Operation]) -> Ou
                 done.append(operation.id)
             connection.execute("RELEASE one")
     return Outcome(tuple(done), tuple(refused), now())
+
+
+def counts(workspace: Workspace, who: str, query_id: str) -> tuple[int, int]:
+    """Return how many chunks the person judged for the question, and how many of them are relevant."""
+    with workspace.read() as connection:
+        return judgments.pair_counts(connection, who, query_id).get(query_id, (0, 0))
 
 
 def undoable(workspace: Workspace, who: str, query_id: str) -> list[judgments.Undoable]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from annotator.model import Query
-from annotator.services import labelling, questions, search
+from annotator.services import labelling, questions, search, settings
 from annotator.services.labelling import Desk
 from annotator.ui import text, workbench
 from annotator.ui.shell import Session
@@ -30,46 +30,41 @@ _ADVICE = {
 def header(session: Session, desk: Desk) -> None:
     """Show the question, where it stands, and what can be done with it as a whole."""
     query = desk.query
-    left, right = st.columns([0.66, 0.34], vertical_alignment="top", gap="medium")
+    left, right = st.columns([0.56, 0.44], vertical_alignment="top", gap="small")
     with left:
         text.question(query.question)
-        shown = list(query.facets.values())
-        text.line([*shown, "unanswerable" if query.unanswerable else "", query.notes])
-    with right:
+    with right, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         _actions(session, desk)
+    place = f"{desk.position} of {desk.total}" if desk.position else ""
+    stands = [query.state, place]
+    kind = [value.replace("_", " ") for value in query.facets.values()]
+    kind.append("unanswerable" if query.unanswerable else "")
+    text.line([*stands, *kind, query.notes])
 
 
 def _actions(session: Session, desk: Desk) -> None:
     query = desk.query
-    place = f"{desk.position} of {desk.total}" if desk.position else ""
-    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
-        text.line([query.state, f"{desk.judged} judged", f"{desk.relevant} relevant", place])
-    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
-        _step("‹", desk.previous, "Previous question (p)", "previous")
-        _step("›", desk.following, "Next question (n)", "following")
-        _more(session, query)
-        done = query.state == "complete"
-        label = "Reopen" if done else "Done, next question"
-        if st.button(label, type="secondary" if done else "primary", key="done", disabled=query.state == "retired"):
-            questions.set_state(session.workspace, session.who, query, "open" if done else "complete")
-            _go(query.query_id if done else desk.next_open or query.query_id)
+    _step(":material/chevron_left:", desk.previous, "Previous question (p)", "previous")
+    _step(":material/chevron_right:", desk.following, "Next question (n)", "following")
+    with st.popover("Rubric"):
+        text.marked(settings.rubric(session.workspace).text or "No rubric was written yet: see Settings.")
+    label, hint = "Unanswerable", "Mark on purpose that no chunk of the table answers this question"
+    if query.unanswerable:
+        label, hint = "Answerable", "Take back that no chunk answers this question"
+    if st.button(label, help=hint, key="unanswerable"):
+        questions.mark_unanswerable(session.workspace, session.who, query.query_id, not query.unanswerable)
+        _go(query.query_id)
+    done = query.state == "complete"
+    finish = "Reopen" if done else "Done, next question"
+    if st.button(finish, type="secondary" if done else "primary", key="done", disabled=query.state == "retired"):
+        change = questions.reopen if done else questions.mark_complete
+        change(session.workspace, session.who, query.query_id)
+        _go(query.query_id if done else desk.next_open or query.query_id)
 
 
 def _step(label: str, query_id: str, hint: str, key: str) -> None:
     if st.button(label, disabled=not query_id, help=hint, key=key):
         _go(query_id)
-
-
-def _more(session: Session, query: Query) -> None:
-    with st.popover("Rubric"):
-        text.marked(questions.rubric(session.workspace))
-    if query.unanswerable:
-        label, hint = "Answerable after all", "Some chunk answers it"
-    else:
-        label, hint = "Unanswerable", "Mark on purpose that no chunk of the table answers this question"
-    if st.button(label, help=hint, key="unanswerable"):
-        questions.set_unanswerable(session.workspace, session.who, query, not query.unanswerable)
-        _go(query.query_id)
 
 
 def _go(query_id: str) -> None:
@@ -85,22 +80,18 @@ def bench(session: Session, desk: Desk) -> None:
     target = {"next": desk.following, "previous": desk.previous}.get(str(wish), "")
     if target:
         _go(target)
-    tabs, box, kind, doc = st.columns([0.36, 0.36, 0.12, 0.16], vertical_alignment="bottom", gap="small")
-    with tabs:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         tab = st.segmented_control(
-            "Candidates", _TABS, default="Search", key=f"tab:{query_id}", label_visibility="collapsed"
+            "Candidates", _TABS, default="Search", key=f"tab:{query_id}", label_visibility="collapsed", width="content"
         )
-    tab = tab or "Search"
-    page_key = f"page:{query_id}:{tab}"
-    with box:
+        tab = tab or "Search"
         typed = st.text_input(
             workbench.SEARCH_LABEL,
             key=f"search:{query_id}",
-            placeholder='Search: words, "a phrase", -without, doc:, an id',
+            placeholder='Words, "a phrase", -without, doc:, an id',
             label_visibility="collapsed",
             disabled=tab != "Search",
         )
-    with kind:
         mode = st.selectbox(
             "Kind of search",
             list(_MODES),
@@ -108,9 +99,10 @@ def bench(session: Session, desk: Desk) -> None:
             key=f"mode:{query_id}",
             label_visibility="collapsed",
             disabled=tab != "Search",
+            width=140,
         )
-    with doc:
         where = _filters(session, query_id, disabled=tab != "Search")
+    page_key = f"page:{query_id}:{tab}"
     if tab == "Search":
         listing = _search(session, desk.query, typed, mode, where, page_key)
     else:
@@ -120,7 +112,7 @@ def bench(session: Session, desk: Desk) -> None:
 
 def _filters(session: Session, query_id: str, *, disabled: bool) -> dict[str, str]:
     chosen: dict[str, str] = {}
-    with st.popover("Filters", disabled=disabled, width="stretch"):
+    with st.popover("Filters", disabled=disabled, width="content"):
         known = search.filters(session.workspace)
         if not known:
             st.caption("The chunk table has no metadata with few values to filter by.")

@@ -61,6 +61,7 @@ def switcher(person: Person) -> None:
     """Show in the sidebar who is working, and let somebody else take over."""
     _remember(data={"name": person.name}, key="remember", height=1)
     with st.sidebar:
+        st.html('<div class="an-who"></div>')
         text.line([f"Working as {person.name}"])
         if st.button("Change", key="change_person", type="tertiary"):
             st.session_state["who"] = ""

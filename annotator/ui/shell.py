@@ -64,10 +64,14 @@ def page(name: str) -> str:
 
 def run() -> None:
     """Run the app: the entry script's whole content."""
-    st.set_page_config(page_title="Annotator", page_icon=":material/fact_check:", layout="wide")
+    st.set_page_config(page_title="Annotator", page_icon=str(Path(__file__).parent / "icon.png"), layout="wide")
     st.html(f"<style>{_style()}</style>")
-    chosen = st.navigation(list(pages().values()))
+    known = pages()
+    chosen = st.navigation(list(known.values()), position="hidden")
     st.session_state["shell.entered"] = True
+    with st.sidebar:
+        for one in known.values():
+            st.page_link(one)
     chosen.run()
     warm_up()
 
@@ -75,7 +79,7 @@ def run() -> None:
 def require(role: str = "reader") -> Session:
     """Let the page go on only inside the app, with a workspace and a person of at least this role."""
     if not st.session_state.get("shell.entered"):
-        st.navigation(list(pages().values()))
+        st.navigation(list(pages().values()), position="hidden")
         st.rerun()
     workspace = find_workspace()
     if not workspace.exists:
@@ -116,7 +120,7 @@ def errors() -> Iterator[None]:
 
 
 @st.cache_resource(show_spinner=False)
-def _open(home: str, identity: int) -> sqlite3.Connection:
+def _open(home: str, _identity: int) -> sqlite3.Connection:
     """Check the workspace once a process (again when its database was replaced), and hold it open."""
     workspace = Workspace(Path(home))
     workspace.open()

@@ -109,6 +109,7 @@ def _data(
 ) -> dict[str, object]:
     shown = labelling.candidates(workspace, who, query_id, listing.ids)
     undoable = labelling.undoable(workspace, who, query_id)
+    judged, relevant = labelling.counts(workspace, who, query_id)
     return {
         "who": who,
         "query": query_id,
@@ -116,6 +117,7 @@ def _data(
         "candidates": [_candidate(one, listing) for one in shown],
         "start": next((one.chunk.chunk_id for one in shown if one.mine is None), ""),
         "counted": listing.counted,
+        "progress": f"{judged} judged · {relevant} relevant",
         "page": listing.page,
         "pages": listing.pages,
         "seconds": listing.seconds,

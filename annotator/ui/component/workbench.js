@@ -82,6 +82,8 @@ class Workbench {
     this.onLeave = (event) => this.queue.length && event.preventDefault();
     document.addEventListener("keydown", this.onKey);
     window.addEventListener("beforeunload", this.onLeave);
+    this.onResize = () => this.layout();
+    window.addEventListener("resize", this.onResize);
     this.timer = setInterval(() => this.retry(), 1000);
   }
 
@@ -89,6 +91,7 @@ class Workbench {
     this.settleDraft();
     document.removeEventListener("keydown", this.onKey);
     window.removeEventListener("beforeunload", this.onLeave);
+    window.removeEventListener("resize", this.onResize);
     clearInterval(this.timer);
   }
 
@@ -133,18 +136,28 @@ class Workbench {
     this.status.setAttribute("role", "status");
     this.note = make("div", "note");
     this.note.setAttribute("role", "alert");
+    this.others = make("div", "others");
     const say = make("div", "say");
-    say.append(this.reason, this.quotes);
+    say.append(this.others, this.reason);
     const foot = make("footer", "footer");
     this.statusLine = make("div", "statusline");
-    this.statusLine.append(this.status, this.note);
-    foot.append(this.grades, say, this.statusLine);
+    this.progress = make("div", "quiet progress");
+    this.statusLine.append(this.status, this.progress, this.note);
+    foot.append(this.grades, say, this.quotes, this.statusLine);
     this.pane = make("section", "pane");
     this.pane.append(this.idLine, this.meta, this.scroll, foot);
     this.empty = make("section", "pane empty");
     this.help = make("dialog", "help");
     this.bench.append(list, this.pane, this.empty, this.help);
     this.root.append(this.bench);
+  }
+
+  // The bench fills the window below the question, however long that is.
+  layout() {
+    const top = this.bench.getBoundingClientRect().top;
+    const room = Math.max(400, window.innerHeight - Math.max(0, top) - 14);
+    if (Math.abs(room - (this.room ?? 0)) > 1) this.bench.style.setProperty("--room", `${room}px`);
+    this.room = room;
   }
 
   buildOnce(data) {
@@ -159,7 +172,7 @@ class Workbench {
       node.append(make("kbd", "", key.press), make("span", "", key.label));
       node.dataset.action = key.action + (key.value ?? "");
       this.gradeButtons.set(node.dataset.action, node);
-      this.grades.append(node);
+      (key.action === "grade" ? this.grades : this.others).append(node);
     }
     const helpKey = this.act.get("help");
     const ask = button("quiet keys", null, () => this.run(helpKey), helpKey.hint);
@@ -222,8 +235,10 @@ class Workbench {
     }
     if (data.around) this.showAround(data.around);
     if (data.located) this.takeLocated(data.located);
+    this.progress.textContent = data.progress;
     this.renderFoot();
     this.renderStatus();
+    if (fresh) requestAnimationFrame(() => this.layout());
   }
 
   // Show a queued operation on top of what the server knew.
@@ -459,7 +474,7 @@ class Workbench {
     if (this.root.activeElement !== this.reason && this.reason.value !== working.reason) this.reason.value = working.reason;
     this.reason.placeholder = this.pendingCannot
       ? "Why can’t it be judged? Then Ctrl+Enter"
-      : "Reason: why this grade? (r to write, Ctrl+Enter to save and go on)";
+      : "Reason (r), then Ctrl+Enter";
     this.reason.classList.toggle("asked", Boolean(this.pendingCannot));
     const chips = working.evidence.map((one, at) => {
       const chip = make("span", "chip");
