@@ -114,12 +114,8 @@ def _write(text: str, output: str | None) -> None:
     if output is None or output == "-":
         sys.stdout.write(text)
         return
-    part = f"{output}.{os.getpid()}.part"
-    try:
-        with open(part, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(part, output)
-    except OSError as error:
-        if os.path.exists(part):
-            os.unlink(part)
-        raise InputError(f"Cannot write {output}: {error.strerror or error}.") from error
+    from pathlib import Path
+
+    from annotator.gold.archive import write_file
+
+    write_file(Path(output).absolute(), text.encode("utf-8"))

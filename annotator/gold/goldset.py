@@ -10,11 +10,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from io import BytesIO
 from os import PathLike
 
 from annotator.errors import InputError, NotFound, Problem
-from annotator.gold.goldfiles import GoldContent, read_gold, read_pairs
+from annotator.gold.goldcontent import GoldContent
+from annotator.gold.goldfiles import read_gold, read_pairs
 from annotator.gold.textfile import decode, read_bytes
 from annotator.model import GoldLabel, GoldQuery
 
@@ -46,10 +46,10 @@ class GoldSet:
         """
         place = os.fspath(path)
         if os.path.isdir(place):
-            return cls._from_release(place, _folder_files(place))
+            return cls._from_release(place)
         data = read_bytes(place)
         if data.startswith(ZIP_MAGIC):
-            return cls._from_release(place, _zip_files(data, place))
+            return cls._from_release(place)
         return cls._from_content(read_gold(decode(data, place), place), _stem(place), None, sha256(data).hexdigest())
 
     @classmethod
@@ -63,7 +63,14 @@ class GoldSet:
         return cls._from_content(content, name, None, sha256(json.dumps(canonical).encode()).hexdigest())
 
     @classmethod
-    def _from_release(cls, place: str, files: Mapping[str, bytes]) -> GoldSet:
+    def _from_release(cls, place: str) -> GoldSet:
+        from pathlib import Path
+
+        from annotator.gold.archive import read_release  # brings zip reading along, which other forms do not need
+
+        files = read_release(Path(place))
+        if "gold.jsonl" not in files:
+            raise NotFound(f"{place} has no gold.jsonl.", hint="Name a release or a file of judgments.")
         _check_sums(place, files)
         manifest = _manifest(place, files)
         content = read_gold(decode(files["gold.jsonl"], f"{place}/gold.jsonl"), f"{place}/gold.jsonl")
@@ -73,7 +80,7 @@ class GoldSet:
             str(manifest.get("name") or _stem(place)),
             version if isinstance(version, int) else None,
             str(manifest.get("digest") or sha256(files["gold.jsonl"]).hexdigest()),
-            _texts(place, files),
+            _texts(place, files, {label.sha256 for query in content.details.values() for label in query.gold}),
         )
 
     @classmethod
@@ -138,31 +145,6 @@ def _stem(place: str) -> str:
     return "standard input" if name == "-" else name
 
 
-def _folder_files(place: str) -> dict[str, bytes]:
-    files = {}
-    for name in ("manifest.json", "gold.jsonl", "chunks.jsonl", "SHA256SUMS"):
-        if os.path.isfile(os.path.join(place, name)):
-            files[name] = read_bytes(os.path.join(place, name))
-    if "gold.jsonl" not in files:
-        raise NotFound(f"{place} has no gold.jsonl.", hint="Name a release folder, its zip, or a file of judgments.")
-    return files
-
-
-def _zip_files(data: bytes, place: str) -> dict[str, bytes]:
-    import zipfile
-
-    wanted = ("manifest.json", "gold.jsonl", "chunks.jsonl", "SHA256SUMS")
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            members = [name for name in archive.namelist() if name.rsplit("/", 1)[-1] in wanted]
-            files = {name.rsplit("/", 1)[-1]: archive.read(name) for name in members if name.count("/") <= 1}
-    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-        raise InputError(f"Cannot unpack {place}: {error}.", hint="The file is cut short or damaged.") from error
-    if "gold.jsonl" not in files:
-        raise NotFound(f"{place} has no gold.jsonl.", hint="Name the zip of a release.")
-    return files
-
-
 def _check_sums(place: str, files: Mapping[str, bytes]) -> None:
     """Refuse a release whose files are not those it was frozen with: its figures would be against other labels."""
     problems = []
@@ -187,14 +169,17 @@ def _manifest(place: str, files: Mapping[str, bytes]) -> dict[str, object]:
     return manifest
 
 
-def _texts(place: str, files: Mapping[str, bytes]) -> dict[str, str]:
-    texts = {}
+def _texts(place: str, files: Mapping[str, bytes], labelled: set[str]) -> dict[str, str]:
+    """Return the chunks' texts; of one that was judged before and after a change, the text the label is about."""
+    texts: dict[str, str] = {}
     for number, line in enumerate(decode(files.get("chunks.jsonl", b""), f"{place}/chunks.jsonl").split("\n"), 1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-            texts[str(row["chunk_id"])] = str(row["text"])
+            chunk_id, text = str(row["chunk_id"]), str(row["text"])
+            if chunk_id not in texts or row.get("sha256") in labelled:
+                texts[chunk_id] = text
         except (ValueError, KeyError, TypeError) as error:
             problem = Problem("not a chunk with chunk_id and text", file=f"{place}/chunks.jsonl", line=number)
             raise InputError(f"{place} cannot be read.", problems=[problem]) from error

@@ -6,19 +6,18 @@ Every reader collects all faults of its file before it refuses it.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Final
 
-from annotator.errors import InputError, Problem
-from annotator.gold.goldfiles import JsonObject, load_json
-from annotator.gold.tablefile import find_columns, header_of, table_rows, trec_rows
-from annotator.metrics.ranking import best_first, list_faults
-from annotator.model import RunQuery, id_fault
+from annotator.errors import InputError
+from annotator.gold.goldcontent import JsonObject, load_json
+from annotator.gold.tablefile import find_columns, header_of, table_rows
+from annotator.metrics.runcontent import Rows, RunContent, add_by_score, add_written, score_of
+from annotator.metrics.trecrun import read_trec
+from annotator.model import id_fault
 
-__all__ = ["RunContent", "read_rankings", "read_run"]
+__all__ = ["read_rankings", "read_run"]
 
 COLUMNS: Final = {
     "query_id": ("query_id", "query-id", "qid"),
@@ -27,90 +26,6 @@ COLUMNS: Final = {
     "rank": ("rank",),
 }
 TRACE_FIELDS: Final = ("query_id", "results", "candidates", "filtered_out")
-BLOCK: Final = 1 << 14
-"""Characters split at once: few enough that the pieces stay in the processor's cache (measured, 8-32 thousand)."""
-
-_NUMBER: Final = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
-_NOT_FINITE: Final = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
-
-
-@dataclass(slots=True)
-class _Rows:
-    """One query's rows in the order of the file. `lines` may stay empty."""
-
-    chunk_ids: list[str] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class RunContent:
-    """What a file of a run says; `finish` refuses it when faults were found."""
-
-    file: str
-    queries: dict[str, RunQuery] = field(default_factory=dict)
-    meta: Mapping[str, object] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    reordered: int = 0
-    narrow: list[str] = field(default_factory=list)
-
-    def fault(self, message: str, line: int | None, field: str = "", value: object = "", mend: str = "") -> None:
-        """Note a fault of the file."""
-        shown = value if isinstance(value, str) else json.dumps(value, default=str)
-        self.problems.append(Problem(message, self.file, line, field, shown, mend))
-
-    def add(
-        self,
-        query_id: object,
-        chunk_ids: Sequence[str],
-        scores: Sequence[float] | None,
-        lines: Sequence[int] = (),
-        *,
-        candidates: tuple[str, ...] = (),
-        filtered_out: tuple[tuple[str, str], ...] = (),
-        trace: Mapping[str, object] | None = None,
-    ) -> None:
-        """Take one query's list, ordered by the rule where it has scores, or note what is wrong with it."""
-        line = lines[0] if lines else None
-        unusable = id_fault(query_id)
-        if unusable:
-            self.fault(unusable, line, "query_id", query_id, "" if isinstance(query_id, str) else "Ids are text.")
-            return
-        query = str(query_id)
-        if query in self.queries:
-            self.fault(f"query {query} is given twice", line, "query_id", query)
-            return
-        faults = list_faults(query, chunk_ids, scores, lines, self.file)
-        if faults:
-            self.problems += faults
-            return
-        if scores is None:
-            ranked, ordered = tuple(chunk_ids), None
-        else:
-            by_rule = best_first(chunk_ids, scores)
-            ranked, ordered = by_rule.chunk_ids, by_rule.scores
-            self.reordered += by_rule.moved
-            if by_rule.narrow:
-                self.narrow.append(query)
-        self.queries[query] = RunQuery(query, ranked, ordered, candidates, filtered_out, trace or {})
-
-    def finish(self) -> RunContent:
-        """Return the content, or raise InputError with every fault found."""
-        if self.problems:
-            in_order = sorted(self.problems, key=lambda problem: problem.line or 0)
-            raise InputError(f"{self.file} cannot be used as a run.", problems=in_order)
-        if self.reordered:
-            self.warnings.append(
-                f"{self.reordered} queries list their chunks in another order than their scores; the score decides."
-            )
-        if self.narrow:
-            named = ", ".join(self.narrow[:5]) + (" …" if len(self.narrow) > 5 else "")
-            self.warnings.append(
-                f"{len(self.narrow)} queries have neighbouring scores that differ in 64 but not in 32 bits ({named}): "
-                "older tools take them for a tie and print another value."
-            )
-        return self
 
 
 def read_run(text: str, file: str) -> RunContent:
@@ -123,7 +38,7 @@ def read_run(text: str, file: str) -> RunContent:
     columns = find_columns(header_of(text), COLUMNS)
     if "query_id" in columns:
         return _read_table(text, file, columns)
-    return _read_trec(text, file)
+    return read_trec(text, file)
 
 
 def read_rankings(rankings: object, file: str) -> RunContent:
@@ -163,7 +78,7 @@ def _listed(
         )
         return chunk_ids, None
     return chunk_ids, [
-        _number(content, query_id, chunk_id, score, line) for chunk_id, score in zip(chunk_ids, scores, strict=True)
+        score_of(content, query_id, chunk_id, score, line) for chunk_id, score in zip(chunk_ids, scores, strict=True)
     ]
 
 
@@ -175,27 +90,6 @@ def _chunk_and_score(item: object) -> tuple[object, object]:
     if isinstance(item, list | tuple) and len(item) == 2:
         return item[0], item[1]
     return item, None
-
-
-def _number(content: RunContent, query_id: str, chunk_id: object, value: object, line: int | None) -> float:
-    """Take a score; what is no number is noted and becomes 0, as the run is refused anyway."""
-    if isinstance(value, float):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except OverflowError:
-            return float("inf")
-    mend = "Use a decimal point." if isinstance(value, str) and "," in value else ""
-    content.fault(f"score of ({query_id}, {chunk_id}) is not a number", line, "score", value, mend)
-    return 0.0
-
-
-def _written(content: RunContent, query_id: str, chunk_id: str, value: str, line: int) -> float:
-    """Take a score written in a column; stricter than `float`, which reads `1_0` and digits of any script."""
-    if _NUMBER.fullmatch(value) or _NOT_FINITE.fullmatch(value):
-        return float(value)
-    return _number(content, query_id, chunk_id, value, line)
 
 
 def _read_json(text: str, file: str) -> RunContent:
@@ -280,33 +174,18 @@ def _read_table(text: str, file: str, columns: Mapping[str, int]) -> RunContent:
         named = " and ".join("score or rank" if name == "rank" else name for name in missing)
         content.fault(f"the header has no column {named}", 1, value=" ".join(header_of(text)))
         return content.finish()
-    rows: dict[str, _Rows] = {}
+    rows: dict[str, Rows] = {}
     for line, cells in table_rows(text, file):
         if len(cells) <= max(columns.values()):
             content.fault(f"{len(cells)} cells, fewer than the header has", line, value=" ".join(cells))
             continue
-        _add_row(content, rows, cells[columns["query_id"]], cells[columns["chunk_id"]], cells[columns[order]], line)
+        add_written(content, rows, cells[columns["query_id"]], cells[columns["chunk_id"]], cells[columns[order]], line)
     if order == "rank":
         return _by_rank(content, rows)
-    return _by_score(content, rows)
+    return add_by_score(content, rows)
 
 
-def _add_row(content: RunContent, rows: dict[str, _Rows], query: str, chunk: str, score: str, line: int) -> None:
-    query_rows = rows.get(query)
-    if query_rows is None:
-        query_rows = rows[query] = _Rows()
-    query_rows.chunk_ids.append(chunk)
-    query_rows.scores.append(_written(content, query, chunk, score, line))
-    query_rows.lines.append(line)
-
-
-def _by_score(content: RunContent, rows: Mapping[str, _Rows]) -> RunContent:
-    for query_id, query_rows in rows.items():
-        content.add(query_id, query_rows.chunk_ids, query_rows.scores, query_rows.lines)
-    return content.finish()
-
-
-def _by_rank(content: RunContent, rows: Mapping[str, _Rows]) -> RunContent:
+def _by_rank(content: RunContent, rows: Mapping[str, Rows]) -> RunContent:
     for query_id, query_rows in rows.items():
         ranked = sorted(zip(query_rows.scores, query_rows.lines, query_rows.chunk_ids, strict=True))
         for (rank, line, _), (other, second, _) in pairwise(ranked):
@@ -316,72 +195,3 @@ def _by_rank(content: RunContent, rows: Mapping[str, _Rows]) -> RunContent:
                 )
         content.add(query_id, [row[2] for row in ranked], None, [row[1] for row in ranked])
     return content.finish()
-
-
-def _read_trec(text: str, file: str) -> RunContent:
-    content = RunContent(file)
-    if _add_regular_trec(content, text) and not content.problems:
-        return content.finish()
-    content = RunContent(file)  # irregular or faulty: once more, line by line, to name the lines
-    rows: dict[str, _Rows] = {}
-    longer = 0
-    for line, columns in trec_rows(text):
-        if len(columns) < 6:
-            mend = "A TREC run has six: query, Q0, chunk, rank, score, tag; a table needs a header."
-            content.fault(f"{len(columns)} columns instead of 6", line, value=" ".join(columns), mend=mend)
-            continue
-        longer += len(columns) > 6
-        _add_row(content, rows, columns[0], columns[2], columns[4], line)
-    if longer:
-        content.warnings.append(f"{longer} lines have more than six columns; the rest of those lines is ignored.")
-    if not rows and not content.problems:
-        content.fault("the run is empty", None)
-    return _by_score(content, rows)
-
-
-def _add_regular_trec(content: RunContent, text: str) -> bool:
-    """Read a TREC run of six columns with one and the same separator, query after query; False when it is not one.
-
-    Splitting a block of lines at once is several times cheaper than line by line. With five separators a line, the
-    pieces at 5, 10, … are the tag, the line end and the next query; anything irregular shows there or in the count,
-    and has to go the careful way, which names its faults.
-    """
-    separator, other = ("\t", " ") if text.count("\t", 0, text.find("\n")) == 5 else (" ", "\t")
-    query_id = ""
-    chunk_ids: list[str] = []
-    scores: list[float] = []
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start + BLOCK) + 1 or len(text)
-        block = text[start:end]
-        start = end
-        if not block.endswith("\n"):
-            block += "\n"
-        pieces = block.split(separator)
-        if len(pieces) != 5 * block.count("\n") + 1 or other in block or not block.isascii():
-            return False
-        written = pieces[4::5]
-        try:
-            numbers = list(map(float, written))
-        except ValueError:
-            return False
-        if "" in pieces[1::5] or "" in pieces[3::5] or not pieces[-1].strip():
-            return False
-        if "_" in block and "_" in "".join(written):
-            return False
-        named = pieces[2::5]
-        place = 0
-        for head, group in groupby([f"tag\n{pieces[0]}", *pieces[5:-1:5]]):
-            tag, _, query = head.partition("\n")
-            if not tag.strip() or not query or "\n" in query or query.startswith("#"):
-                return False
-            if query != query_id:
-                if chunk_ids:
-                    content.add(query_id, chunk_ids, scores)
-                query_id, chunk_ids, scores = query, [], []
-            until = place + len(list(group))
-            chunk_ids += named[place:until]
-            scores += numbers[place:until]
-            place = until
-    content.add(query_id, chunk_ids, scores)
-    return True

@@ -122,8 +122,11 @@ def test_a_release_that_was_changed_is_not_scored_against(tmp_path: Path) -> Non
         GoldSet.load(place)
 
 
-def test_a_folder_without_gold_is_not_found(tmp_path: Path) -> None:
-    with pytest.raises(NotFound):
+def test_a_folder_without_gold_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a release"):
+        GoldSet.load(tmp_path)
+    (tmp_path / "manifest.json").write_text("{}", "utf-8")
+    with pytest.raises(NotFound, match=r"no gold\.jsonl"):
         GoldSet.load(tmp_path)
 
 

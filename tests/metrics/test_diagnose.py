@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from annotator.gold.goldfiles import read_gold
 from annotator.gold.goldset import GoldSet
 from annotator.metrics.diagnose import Finding, count_kinds, diagnose, reading
 from annotator.metrics.evaluation import Evaluation, evaluate
@@ -29,8 +30,6 @@ def traced(grades: dict[str, Any], rows: list[dict[str, Any]], k: int = 2, stale
     ]
     content = read_run("\n".join(map(json.dumps, rows)), "trace")
     gold_set = GoldSet.of(grades)
-    from annotator.gold.goldfiles import read_gold
-
     details = read_gold("\n".join(map(json.dumps, gold)), "gold").details
     gold_set = GoldSet(gold_set.grades, details, digest="d")
     return evaluate(gold_set, PlainRun("run", content.queries), k=[k])

@@ -1,0 +1,133 @@
+"""Queries with their labels as rows: the native form in JSON, one query a line, and in YAML as people write it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from annotator.errors import InputError
+from annotator.gold.goldcontent import OWN_GRADES, GoldContent, JsonObject, load_json
+from annotator.model import Evidence, GoldLabel, GoldQuery
+
+__all__ = ["read_jsonl", "read_yaml"]
+
+
+def read_jsonl(lines: Sequence[tuple[int, str]], file: str) -> GoldContent:
+    """Read `gold.jsonl`, given as (line number, text)."""
+    content = GoldContent(file, OWN_GRADES)
+    for number, line in lines:
+        try:
+            _add_row(content, load_json(line, file, number), number)
+        except InputError as error:
+            content.problems += error.problems
+    return content.finish()
+
+
+def read_yaml(text: str, file: str) -> GoldContent:
+    """Read the YAML form: one document per query, or a list of queries."""
+    import yaml
+
+    content = GoldContent(file, OWN_GRADES)
+    # scalars stay text: an id 007, no or null must not become a number, False or None
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        for document in yaml.compose_all(text, Loader=loader):
+            rows = document.value if isinstance(document, yaml.SequenceNode) else [document]
+            for row in rows:
+                _add_row(content, _plain(row, {}), row.start_mark.line + 1)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        content.fault(f"not YAML: {error.problem or error.context}", line)
+    except (yaml.YAMLError, RecursionError) as error:
+        content.fault(f"not YAML that can be read: {error}", None)
+    return content.finish()
+
+
+def _plain(node: object, made: dict[int, object]) -> object:
+    """Turn a YAML node into text, lists and JsonObject; an alias shares what its anchor made."""
+    if id(node) not in made:
+        value: Any = getattr(node, "value", "")
+        tag = getattr(node, "id", "")
+        if tag == "mapping":
+            made[id(node)] = JsonObject((str(_plain(key, made)), _plain(item, made)) for key, item in value)
+        elif tag == "sequence":
+            made[id(node)] = [_plain(item, made) for item in value]
+        else:
+            made[id(node)] = value
+    return made[id(node)]
+
+
+def _add_row(content: GoldContent, row: object, line: int) -> None:
+    """Take one query of the native form, from JSON or (all scalars text) from YAML."""
+    if not isinstance(row, JsonObject):
+        content.fault("not a query: an object with query_id and gold is expected", line, value=row)
+        return
+    fields = dict(row)
+    if len(fields) < len(row):
+        content.fault("a field is given twice", line)
+    query_id = fields.get("query_id")
+    if not content.id_is_sound(query_id, line, "query_id"):
+        return
+    if query_id in content.details:
+        content.fault(f"query {query_id} is given twice", line, "query_id", query_id)
+        return
+    facets = fields.get("slice") or JsonObject()
+    if not isinstance(facets, JsonObject) or not all(isinstance(value, str) for _, value in facets):
+        content.fault("not an object of facet names and text values", line, "slice", facets)
+        facets = JsonObject()
+    unanswerable = fields.get("unanswerable", False)
+    if unanswerable not in (True, False, "true", "false", ""):
+        content.fault("neither true nor false", line, "unanswerable", unanswerable)
+    labels = fields.get("gold") or []
+    if not isinstance(labels, list) or isinstance(labels, JsonObject):
+        content.fault("not a list of labels", line, "gold", labels)
+        labels = []
+    gold = [label for label in (_label(content, query_id, item, line) for item in labels) if label]
+    content.details[str(query_id)] = GoldQuery(
+        str(query_id),
+        _text(content, fields, "question", line),
+        tuple(sorted(gold, key=lambda label: (-label.relevance, label.chunk_id))),
+        {name: str(value) for name, value in facets},
+        unanswerable in (True, "true"),
+        _text(content, fields, "notes", line),
+    )
+
+
+def _label(content: GoldContent, query_id: object, item: object, line: int) -> GoldLabel | None:
+    if not isinstance(item, JsonObject):
+        content.fault("not a label: an object with chunk_id and relevance is expected", line, "gold", item)
+        return None
+    fields = dict(item)
+    repeats = content.repeats
+    grade = content.add(query_id, fields.get("chunk_id"), fields.get("relevance"), line)
+    if grade is None or content.repeats > repeats:
+        return None
+    evidence = fields.get("evidence") or []
+    return GoldLabel(
+        str(fields["chunk_id"]),
+        grade,
+        _text(content, fields, "reason", line),
+        tuple(_evidence(content, span, line) for span in (evidence if isinstance(evidence, list) else [evidence])),
+        _text(content, fields, "doc_id", line),
+        _text(content, fields, "sha256", line),
+        fields.get("stale") in (True, "true"),
+        _text(content, fields, "settled_by", line),
+    )
+
+
+def _evidence(content: GoldContent, span: object, line: int) -> Evidence:
+    """Read a quoted span; a quote without its place, as people write it, gets the offsets -1."""
+    fields = dict(span) if isinstance(span, JsonObject) else {"quote": span}
+    try:
+        return Evidence(str(fields["quote"]), int(str(fields.get("start", -1))), int(str(fields.get("end", -1))))
+    except (KeyError, ValueError):
+        content.fault("not a quote with start and end", line, "evidence", span)
+        return Evidence("", -1, -1)
+
+
+def _text(content: GoldContent, fields: Mapping[str, object], name: str, line: int) -> str:
+    value = fields.get(name) or ""
+    if not isinstance(value, str):
+        content.fault("not text", line, name, value)
+        return ""
+    return value
