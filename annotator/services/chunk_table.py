@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from annotator.errors import InputError, NotFound, Problem
+import msgspec
+
+from annotator.errors import Forbidden, InputError, NotFound, Problem
 from annotator.model import Chunk
 from annotator.services.workspace import project_root
-from annotator.store import events, settings
+from annotator.store import events, people, settings
 from annotator.store import sync as mirror
 from annotator.store.database import Workspace
 from annotator.store.sync import Duplicates, SyncResult
@@ -101,7 +104,8 @@ def connect(
 ) -> Preview:
     """Make this the workspace's chunk table; nothing is read into the workspace before the next sync.
 
-    Raises InputError when the columns are not clear, or when the address holds a password.
+    Raises InputError when the columns are not clear, or when the address holds a password; Forbidden for people who
+    are no admins.
     """
     seen = preview(url, table, columns, metadata)
     if seen.missing:
@@ -112,6 +116,7 @@ def connect(
         )
     chosen = {"url": absolute(url), "table": seen.table, "columns": asdict(seen.mapping)}
     with workspace.write() as connection:
+        _require(connection, who, "admin")
         old = settings.get(connection, "table")
         settings.put(connection, "table", chosen)
         events.record(connection, who, "connect", "table", old=old, new=chosen)
@@ -129,8 +134,11 @@ def sync(
 
     `progress` is told the rows read so far and the number of rows, where known. Raises InputError with every fault
     of the table and every id that appears with different texts (unless `duplicates` says which counts); then
-    nothing is written. Raises Conflict while another sync runs, NotFound when no table is connected.
+    nothing is written. Raises Conflict while another sync runs, NotFound when no table is connected, Forbidden for
+    readers.
     """
+    with workspace.read() as connection:
+        _require(connection, who, "annotator", "reviewer", "admin")
     live, columns, source = _connected(workspace)
     with mirror.staging(workspace, duplicates) as staging:
         reading = Reading(live, columns)
@@ -150,6 +158,13 @@ def sync(
             problems.sort(key=lambda problem: problem.line or 0)
             raise _refusal(live, problems, doubled=len(staging.conflicts))
         return staging.apply(source, who)
+
+
+def _require(connection: sqlite3.Connection, who: str, *roles: str) -> None:
+    """Refuse people of another role. A name that is nobody's here belongs to whoever runs the command line."""
+    person = people.find(connection, who)
+    if person is not None and not (person.active and person.role in roles):
+        raise Forbidden(f"{who} may not do this.", hint="Ask an admin of the workspace.")
 
 
 def _connected(workspace: Workspace) -> tuple[Table, Columns, str]:
@@ -191,7 +206,5 @@ def _refusal(live: Table, problems: Sequence[Problem], doubled: int) -> InputErr
 
 
 def _chunk(row: Sequence[Any]) -> Chunk:
-    import msgspec
-
     _, chunk_id, text, doc_id, title, position, metadata, _ = row
     return Chunk(chunk_id, text, doc_id, title, position, msgspec.json.decode(metadata))

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from annotator.errors import InputError, NotFound
+from annotator.errors import Forbidden, InputError, NotFound
+from annotator.model import Person
 from annotator.services import chunk_table
-from annotator.store import corpus, settings
+from annotator.store import corpus, people, settings
 from annotator.store.database import Workspace
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "tables"
@@ -99,6 +100,35 @@ def test_the_table_that_was_guessed_stays_when_another_fits_later(tmp_path: Path
     with closing(sqlite3.connect(tmp_path / "a.db")) as connection, connection:
         connection.execute("CREATE TABLE other (id, text)")
     assert chunk_table.sync(workspace, "ann").total == 1
+
+
+@pytest.mark.parametrize("role", ["annotator", "reviewer", "admin", "reader"])
+def test_admins_connect_and_all_but_readers_sync(role: str, workspace: Workspace) -> None:
+    with workspace.write() as connection:
+        people.add(connection, Person("ann", role), "ann")
+    if role == "admin":
+        chunk_table.connect(workspace, "ann", HANDBOOK, "chunks")
+    else:
+        with pytest.raises(Forbidden):
+            chunk_table.connect(workspace, "ann", HANDBOOK, "chunks")
+        chunk_table.connect(workspace, "whoever runs the command line", HANDBOOK, "chunks")
+    if role == "reader":
+        with pytest.raises(Forbidden):
+            chunk_table.sync(workspace, "ann")
+    else:
+        assert chunk_table.sync(workspace, "ann").total == 60
+
+
+def test_a_relative_address_counts_from_the_project(
+    tmp_path: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunk_table.connect(workspace, "ann", HANDBOOK, "chunks")
+    with workspace.write() as connection:
+        stored = settings.get(connection, "table")
+        root = FIXTURES.parents[2]
+        settings.put(connection, "table", {**stored, "url": stored["url"].replace(f"{root}/", "")})
+    monkeypatch.chdir(tmp_path)
+    assert chunk_table.sync(workspace, "ann").total == 60
 
 
 def test_a_table_without_ids_is_not_connected(tmp_path: Path, workspace: Workspace) -> None:

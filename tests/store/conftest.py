@@ -1,9 +1,8 @@
-"""A workspace of its own for each test, and a way to fill its mirror of the chunk table."""
+"""A way to fill the mirror of the chunk table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,13 +12,6 @@ from annotator.store.database import Workspace
 from annotator.store.sync import Duplicates, SourceRow, SyncResult, staging
 
 Mirror = Callable[..., SyncResult]
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    made = Workspace(tmp_path / "workspace")
-    made.create()
-    return made
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from annotator.errors import NotFound
@@ -17,6 +19,13 @@ POLICY = [
     Chunk("faq#1", "first", "faq", "Questions", None, {"deep": {"a": [1]}, "lang": "en"}),
     Chunk("faq#2", "", "faq"),
 ]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    made = Workspace(tmp_path / "workspace")
+    made.create()
+    return made
 
 
 @pytest.fixture(autouse=True)

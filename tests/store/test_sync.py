@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +18,13 @@ from annotator.store.sync import Staging, staging
 from .conftest import source_row
 
 CHUNKS = [Chunk(f"c{number}", f"text {number}", "d", "T", number, {"n": number}) for number in range(10)]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    made = Workspace(tmp_path / "workspace")
+    made.create()
+    return made
 
 
 def _counts(result) -> tuple[int, int, int, int, int]:

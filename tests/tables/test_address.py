@@ -50,15 +50,20 @@ def test_variables_come_from_the_environment_and_a_missing_one_is_named(monkeypa
         expand("${NOT_SET}/a.csv")
 
 
-def test_a_relative_file_becomes_independent_of_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert absolute("a.jsonl") == str(tmp_path / "a.jsonl")
-    assert absolute("sqlite:///a.db") == f"sqlite:///{tmp_path}/a.db"
-    assert absolute("sqlite:////x/a.db") == "sqlite:////x/a.db"
-    assert absolute("sqlite:///${FOLDER}/a.db") == "sqlite:///${FOLDER}/a.db"
-    assert absolute("postgresql://h/d") == "postgresql://h/d"
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("a.jsonl", "/base/a.jsonl"),
+        ("/x/a.jsonl", "/x/a.jsonl"),
+        ("sqlite:///a.db", "sqlite:////base/a.db"),
+        ("sqlite:////x/a.db", "sqlite:////x/a.db"),
+        ("sqlite:///${FOLDER}/a.db", "sqlite:///${FOLDER}/a.db"),
+        ("${FOLDER}/a.csv", "${FOLDER}/a.csv"),
+        ("postgresql://h/d", "postgresql://h/d"),
+    ],
+)
+def test_a_relative_file_becomes_independent_of_the_working_directory(url: str, expected: str) -> None:
+    assert absolute(url, Path("/base")) == expected
 
 
 @pytest.mark.parametrize(
