@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from annotator.cli import acting
-from annotator.services.workspace import Workspace
+from annotator.services.workspace import Workspace, default_home
 
 __all__ = ["command"]
 
@@ -19,7 +21,6 @@ def command(workspace: Workspace, demo: bool) -> None:
 
     init(workspace.home, who=acting(), demo=demo)
     click.echo(f"Made the workspace {workspace.home}, with {acting()} as its admin.")
-    click.echo(
-        "Next: streamlit run streamlit_app.py" if demo else "Next: python -m annotator connect URL, then sync.",
-        err=True,
-    )
+    named = "" if workspace.home == default_home() else f"--home {shlex.quote(str(workspace.home))} "
+    following = "serve" if demo else "connect URL"
+    click.echo(f"Next: python -m annotator {named}{following}", err=True)

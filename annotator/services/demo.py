@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final
 
 from annotator.errors import NotFound
-from annotator.review.coverage import UNANSWERABLE
 from annotator.services import chunk_table
 from annotator.services.importing import import_judgments, import_queries, import_run
 from annotator.services.workspace import project_root
@@ -16,15 +15,6 @@ from annotator.store.database import Workspace
 __all__ = ["fill"]
 
 _FOLDER: Final = Path("data", "demo")
-_KINDS_WANTED: Final = {
-    "factual_lookup": 5,
-    "comparison": 3,
-    "procedure": 3,
-    "how_it_works": 3,
-    "exact_identifier": 3,
-    "multi_chunk": 3,
-    UNANSWERABLE: 3,
-}
 
 
 def fill(workspace: Workspace, who: str) -> None:
@@ -46,4 +36,3 @@ def fill(workspace: Workspace, who: str) -> None:
         settings.put(connection, "name", "kelderwyn")
         settings.put(connection, "rubric", {"version": 1, "text": (folder / "rubric.md").read_text("utf-8")})
         settings.put(connection, "gate", {"text": (folder / "gate.yaml").read_text("utf-8")})
-        settings.put(connection, "facet_targets", {"query_type": _KINDS_WANTED})

@@ -317,3 +317,8 @@ def test_a_release_that_was_altered_is_refused(workspace: Workspace, tmp_path: P
     rows.write_bytes(rows.read_bytes().replace(b'"grade":3', b'"grade":2'))
     with pytest.raises(InputError, match="not as it was released"):
         import_judgments(workspace, "Ana", tmp_path / "out")
+
+
+def test_ids_are_looked_up_in_faulty_rows_too(workspace: Workspace) -> None:
+    error = faults(workspace, HEADER + "q0\terrors#2\t9\n")
+    assert sorted(problem.field for problem in error.problems) == ["chunk_id", "grade", "query_id"]

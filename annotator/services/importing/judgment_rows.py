@@ -62,6 +62,8 @@ class Said:
     judged_at: str
     seconds: float | None
     decision: bool = False
+    sound: bool = True
+    """False when the row has a fault: its ids are still looked up, so that all faults are told at once."""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -110,7 +112,7 @@ class Reading:
         self.decided = 0
 
     def said(self, row: Row) -> list[Said]:
-        """Return the judgments of the row; none when it has a fault. A gold row has many."""
+        """Return the judgments of the row; none when it does not say about what. A gold row has many."""
         labels = row.values.get("gold")
         if labels is None:
             one = self._one(row.line, row.values)
@@ -135,7 +137,7 @@ class Reading:
         Decisions are all kept, in their order: the last one of a pair is in force.
         """
         kept: dict[tuple[str, str, str], Said] = {}
-        for one in (one for one in said if not one.decision):
+        for one in (one for one in said if one.sound and not one.decision):
             first = kept.setdefault(one.key, one)
             if first is one:
                 continue
@@ -155,7 +157,7 @@ class Reading:
                 better = one.rank > first.rank if conflicts == "highest" else one.rank < first.rank
                 if conflicts == "last" or better:
                     kept[one.key] = one
-        return [*kept.values(), *(one for one in said if one.decision)]
+        return [*kept.values(), *(one for one in said if one.decision or not one.sound)]
 
     def warnings(self) -> list[str]:
         """Say what the reader of the report should know."""
@@ -186,6 +188,7 @@ class Reading:
             if fault:
                 mend = "Write it in quotes: ids are text." if isinstance(values.get(name), int | float) else ""
                 self._fault(line, values, name, fault, mend)
+        nameless = len(self.file.problems) > before
         kind = values.get("kind") or ("adjudication" if values.get("reviewer") else "judgment")
         if kind not in ("judgment", "adjudication"):
             self._fault(line, values, "kind", "neither judgment nor adjudication")
@@ -213,7 +216,7 @@ class Reading:
             decision,
         )
         self.left_out.update(values.keys() - COLUMNS.keys() - _OF_A_QUERY)
-        return said if len(self.file.problems) == before else None
+        return None if nameless else replace(said, sound=len(self.file.problems) == before)
 
     def _annotator(self, line: int, values: Mapping[str, object], role: str) -> str:
         name = values.get(role) or (self.annotator if role == "annotator" else "")

@@ -190,13 +190,13 @@ class _Checked:
         return present if not one.sha256 or one.sha256 == present else None
 
     def _known(self, said: Sequence[Said]) -> list[Said]:
-        """Return the rows whose query and text are there, noting the others."""
+        """Return the sound rows whose query and text are there, noting the others."""
         ids = imported.query_ids(self.connection)
         queries = frozenset(ids)
         found = []
         hints: dict[tuple[str, str], str] = {}
         for one in said:
-            sound = True
+            sound = one.sound
             if one.query_id not in queries:
                 sound = False
                 self._unknown(one, "query_id", one.query_id, "there is no such question", hints, ids)
