@@ -14,7 +14,7 @@ __all__ = ["command", "counts_line"]
 
 
 @click.command(epilog="Example: python -m annotator export 3 -o gold/policies-v3.zip --format native")
-@click.argument("version", type=int)
+@click.argument("version")
 @click.option(
     "-o",
     "--output",
@@ -26,11 +26,11 @@ __all__ = ["command", "counts_line"]
 @click.option("--format", "format_name", default="native", show_default=True, help="native, jsonl …")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @pass_workspace
-def command(workspace: Workspace, version: int, path: Path, format_name: str, as_json: bool) -> None:
-    """Write a released version to a file or folder."""
+def command(workspace: Workspace, version: str, path: Path, format_name: str, as_json: bool) -> None:
+    """Write a released version, given by its number or tag, to a file or folder."""
     from annotator.services import gold
 
-    written = gold.export_version(workspace, version, path, format_name)
+    written = gold.export_version(workspace, gold.version(workspace, version).version, path, format_name)
     if as_json:
         echo_json(
             {"path": written.path, "format": written.format, "digest": written.digest, "counts": dict(written.counts)}

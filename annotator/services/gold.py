@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from annotator.errors import Conflict, InputError, StoreError
+from annotator.errors import Conflict, InputError, NotFound, StoreError
 from annotator.gold.archive import FolderFiles, write_folder
 from annotator.gold.export import Exported
 from annotator.gold.export import download as offered
@@ -36,6 +36,9 @@ __all__ = [
     "pairs_unsettled",
     "readiness",
     "release",
+    "tag",
+    "tags",
+    "version",
     "versions",
 ]
 
@@ -70,6 +73,36 @@ def versions(workspace: Workspace) -> list[Version]:
     """Return all versions, newest first."""
     with workspace.read() as connection:
         return stored.all_versions(connection)
+
+
+def version(workspace: Workspace, named: str) -> Version:
+    """Return the version with this number or tag. Raises NotFound, naming those there are."""
+    with workspace.read() as connection:
+        number = int(named) if named.isascii() and named.isdigit() else stored.tags(connection).get(named)
+        if number is None:
+            known = ", ".join(stored.tags(connection))
+            raise NotFound(
+                f"There is no version with the tag {named!r}.",
+                hint=f"Tags: {known}." if known else "Give the number of a version.",
+            )
+        return stored.version(connection, number)
+
+
+def tags(workspace: Workspace) -> dict[str, int]:
+    """Return tag → version number, by tag."""
+    with workspace.read() as connection:
+        return stored.tags(connection)
+
+
+def tag(workspace: Workspace, who: str, name: str, number: int) -> None:
+    """Give the version a name such as `ci` or `prod`, taking it from another. Raises NotFound or InputError."""
+    if name.isdigit() or not _NAME.fullmatch(name):
+        raise InputError(f"{name!r} cannot be a tag.", hint="Use letters, digits, dots and hyphens, e.g. ci.")
+    with workspace.write() as connection:
+        stored.version(connection, number)
+        before = stored.tags(connection).get(name)
+        stored.put_tag(connection, name, number)
+        events.record(connection, who, "version tagged", f"tag:{name}", old=before, new=number)
 
 
 def ensure_folder(workspace: Workspace, number: int) -> Path:
@@ -187,7 +220,5 @@ def _blocked(blocks: list[Item]) -> Conflict:
     if len(blocks) > _BLOCKS_NAMED:
         lines.append(f"  … and {len(blocks) - _BLOCKS_NAMED} more")
     things = "1 thing blocks" if len(blocks) == 1 else f"{len(blocks)} things block"
-    return Conflict(
-        "\n".join([f"{things} the release:", *lines, ""]),
-        hint="Mend them, or release with open ones allowed (--allow-open): their questions are left out then.",
-    )
+    first = f"{things} the release. Mend them, or allow open ones (--allow-open): their questions are left out then."
+    return Conflict("\n".join([first, *lines]))

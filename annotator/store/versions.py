@@ -10,7 +10,7 @@ from typing import Any
 
 from annotator.errors import NotFound
 
-__all__ = ["Version", "add", "all_versions", "file", "file_names", "next_number", "version"]
+__all__ = ["Version", "add", "all_versions", "file", "file_names", "next_number", "put_tag", "tags", "version"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,18 @@ def file(connection: sqlite3.Connection, number: int, name: str) -> bytes:
     if row is None:
         raise NotFound(f"Version {number} has no file {name}.")
     return bytes(row[0])
+
+
+def tags(connection: sqlite3.Connection) -> dict[str, int]:
+    """Return tag → version number, by tag."""
+    return {row[0]: row[1] for row in connection.execute("SELECT tag, version FROM tags ORDER BY tag")}
+
+
+def put_tag(connection: sqlite3.Connection, tag: str, number: int) -> None:
+    """Let the tag stand for this version, whatever it stood for before."""
+    connection.execute(
+        "INSERT INTO tags VALUES (?, ?) ON CONFLICT DO UPDATE SET version = excluded.version", (tag, number)
+    )
 
 
 def _version(row: sqlite3.Row) -> Version:
