@@ -8,7 +8,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from annotator.model import Chunk
-from annotator.services import chunks
+from annotator.services import chunks, search
 from annotator.services.chunks import Sync, TableState
 from annotator.ui import blocks, choice, shell, syncing, text
 from annotator.ui.paging import Pages
@@ -166,8 +166,6 @@ def _search(session: Session) -> None:
     if not typed:
         text.box("Type words of the text, a quoted phrase, or the beginning of a chunk id.")
         return
-    from annotator.services import search
-
     pages = Pages("found", 0, f"{mode}\n{typed}")
     found = search.search(session.workspace, typed, mode=mode, limit=_FOUND, offset=pages.here)
     text.line([f"{found.total:,} found", f"{found.seconds * 1000:.0f} ms"])

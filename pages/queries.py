@@ -1,0 +1,22 @@
+"""Queries: the questions of the gold set, to find, write, change, retire and import."""
+
+import streamlit as st
+
+from annotator.services import questions
+from annotator.ui import queries, shell
+
+session = shell.require("reader")
+
+with shell.errors():
+    rows = questions.rows(session.workspace, session.who)
+    mode = queries.header(session, rows)
+    left, right = st.columns([0.6, 0.4], gap="large")
+    with left:
+        chosen = queries.listing(rows)
+    with right, shell.errors():
+        if mode == "new":
+            queries.write(session, rows)
+        elif mode == "import":
+            queries.bring_in(session)
+        else:
+            queries.change(session, rows, chosen)
