@@ -142,13 +142,18 @@ class SqliteTable:
             done += len(rows)
 
     def _batch(self, rows: list[tuple[object, ...]], columns: Sequence[str]) -> Batch:
-        problems = []
-        for row in [row for row in rows if _Undecodable in map(type, row)]:
-            rows.remove(row)
-            for column, cell in zip(columns, row[1:], strict=True):
-                if isinstance(cell, _Undecodable):
-                    problems.append(self._undecodable(int(str(row[0])), column, cell))
-        places, *values = zip(*rows, strict=True) if rows else ([], *([] for _ in columns))
+        sound = [row for row in rows if _Undecodable not in map(type, row)]
+        problems = (
+            [
+                self._undecodable(int(str(row[0])), column, cell)
+                for row in rows
+                for column, cell in zip(columns, row[1:], strict=True)
+                if isinstance(cell, _Undecodable)
+            ]
+            if len(sound) < len(rows)
+            else []
+        )
+        places, *values = zip(*sound, strict=True) if sound else ([], *([] for _ in columns))
         return Batch(places, values, problems)
 
     def _undecodable(self, place: int, column: str, cell: bytes) -> Problem:

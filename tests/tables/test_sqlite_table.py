@@ -76,10 +76,10 @@ def test_text_that_is_not_utf8_is_a_fault_of_its_row_alone(table: str, make: Mak
         rows=tuple((f"id{n}", "grün") for n in range(1, 2_101)),
     )
     with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
-        connection.execute("UPDATE chunks SET text = CAST(X'6772fc6e' AS TEXT) WHERE rowid IN (7, 2050)")
+        connection.execute("UPDATE chunks SET text = CAST(X'6772fc6e' AS TEXT) WHERE rowid IN (7, 1000, 2050)")
     rows, problems = read_all(url, table)
-    assert len(rows) == 2_098
-    assert [problem.file for problem in problems] == [f"a.db, table {table}, row 7", f"a.db, table {table}, row 2050"]
+    assert len(rows) == 2_097
+    assert [problem.file for problem in problems] == [f"a.db, table {table}, row {row}" for row in (7, 1000, 2050)]
     assert {(problem.field, problem.value) for problem in problems} == {("text", "gr\\xfcn")}
     assert "byte 3" in problems[0].message
 
