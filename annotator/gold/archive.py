@@ -145,6 +145,8 @@ def _read_folder(path: Path) -> dict[str, bytes]:
     for place in sorted(path.rglob("*")):
         if not place.is_dir():
             name = place.relative_to(path).as_posix()
+            if not place.is_file():
+                raise InputError(f"{place} is not a regular file.", hint="A release holds nothing else.")
             if len(files) >= MOST_MEMBERS:
                 raise InputError(f"{path} is not a release: it holds more than {MOST_MEMBERS} files.")
             if place.stat().st_size > LARGEST_ARCHIVE:

@@ -11,9 +11,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from annotator.errors import StoreError
 from annotator.model import Adjudication, GoldLabel, GoldQuery, Judgment, Query
 from annotator.review import coverage, lint
-from annotator.review.settle import Unsettled, best_first, settle
+from annotator.review.settle import RULES, Unsettled, best_first, settle
 from annotator.services.facets import facet_names, facet_targets
 from annotator.store import corpus, judgments, labels, queries, settings
 from annotator.store.database import Workspace
@@ -95,8 +96,10 @@ def examine(connection: sqlite3.Connection) -> Iterator[Examined]:
 
 
 def settling_rule(connection: sqlite3.Connection) -> str:
-    """Return the name of the workspace's settling rule, one of `settle.RULES`."""
+    """Return the name of the workspace's settling rule, one of `settle.RULES`. Raises StoreError for another."""
     name: str = settings.get(connection, "settling_rule", "unanimous")
+    if name not in RULES:
+        raise StoreError(f"The workspace settles by {name!r}, a rule that is not known.", hint="Update Annotator.")
     return name
 
 

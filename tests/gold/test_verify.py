@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import tempfile
 import zipfile
 from pathlib import Path
@@ -149,6 +150,12 @@ def test_nothing_and_something_else_cannot_be_verified(tmp_path: Path) -> None:
     (tmp_path / "photos" / "sea.jpg").write_bytes(b"")
     with pytest.raises(InputError, match="not a release"):
         verify(tmp_path / "photos")
+
+
+def test_a_folder_with_a_pipe_in_it_is_refused_and_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(InputError, match="not a regular file"):
+        verify(folder)
 
 
 @pytest.mark.parametrize("name", ["../gold.jsonl", "/etc/gold.jsonl", "a/../../gold.jsonl", "..\\gold.jsonl", "C:gold"])
