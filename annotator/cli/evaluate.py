@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+LEVELS = ("chunk", "document", "span")
 FORMATS = ("text", "json", "markdown", "junit")
 
 
@@ -28,6 +29,8 @@ FORMATS = ("text", "json", "markdown", "junit")
 @click.option("--baseline", metavar="FILE", help="A run to compare every other run with, on the same gold set.")
 @click.option("-k", "cuts", multiple=True, type=click.IntRange(min=1), default=(5, 10), show_default=True)
 @click.option("--threshold", type=click.IntRange(min=1), default=1, show_default=True, help="Relevant from this grade.")
+@click.option("--level", type=click.Choice(LEVELS), default="chunk", show_default=True, help="What is to be found.")
+@click.option("--chunks", metavar="FILE", help="The run's chunks (JSONL or table): texts for span, documents.")
 @click.option("--by", multiple=True, metavar="FACET", help="Figures for each value of this facet as well.")
 @click.option("--per-query", is_flag=True, help="Figures of every query as well (JSON).")
 @click.option("--gate", metavar="FILE", help="Rules (YAML) that decide: exit code 1 when one blocks.")
@@ -43,6 +46,8 @@ def command(
     baseline: str | None,
     cuts: Sequence[int],
     threshold: int,
+    level: str,
+    chunks: str | None,
     by: Sequence[str],
     per_query: bool,
     gate: str | None,
@@ -54,6 +59,7 @@ def command(
     """Score runs against a gold set: measures at every cut-off, with what was judged and what is missing."""
     # one short job whose values all live to its end: looking for cycles only costs time
     gc.disable()
+    from annotator.gold.chunkfile import read_chunks
     from annotator.gold.goldset import GoldSet
     from annotator.metrics.evaluation import Evaluation, evaluate
     from annotator.metrics.gate import read_gate
@@ -65,8 +71,11 @@ def command(
     rules = read_gate(gate) if gate else ()
     gold_set = GoldSet.load(_release(ctx, gold) if gold.isdecimal() else gold)
 
+    table = read_chunks(chunks) if chunks else None
+
     def scored(path: str) -> Evaluation:
-        evaluation = evaluate(gold_set, Run.load(path), k=cuts, threshold=threshold, by=by)
+        run = Run.load(path)
+        evaluation = evaluate(gold_set, run, k=cuts, threshold=threshold, by=by, level=level, chunks=table)
         if not evaluation.counts["answered"]:
             raise InputError(
                 f"{path} shares no query with {gold}: nothing to score.", hint="Are the query ids written alike?"

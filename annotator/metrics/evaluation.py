@@ -12,7 +12,7 @@ from annotator.errors import InputError
 from annotator.gold.goldset import GoldSet
 from annotator.metrics.bounds import Ends, bounds
 from annotator.metrics.measures import GradedList, all_measures, check_cuts
-from annotator.model import Run, RunQuery
+from annotator.model import Chunk, Run, RunQuery
 
 __all__ = ["Evaluation", "RankedChunk", "Slice", "Unanswerable", "evaluate", "mean"]
 
@@ -78,7 +78,7 @@ class Evaluation:
     slices: tuple[Slice, ...]
     unanswerable: Unanswerable
     warnings: tuple[str, ...]
-    level: str = "chunk"
+    level: str
 
     def ranked(self, query_id: str, depth: int | None = None) -> tuple[RankedChunk, ...]:
         """The run's list for a query, down to `depth`, beside the gold grades; empty when the run lacks the query."""
@@ -93,16 +93,26 @@ class Evaluation:
 
 
 def evaluate(
-    gold: GoldSet, run: Run, *, k: Iterable[int] = (5, 10), threshold: int = 1, by: Iterable[str] = ()
+    gold: GoldSet,
+    run: Run,
+    *,
+    k: Iterable[int] = (5, 10),
+    threshold: int = 1,
+    by: Iterable[str] = (),
+    level: str = "chunk",
+    chunks: Mapping[str, Chunk] | None = None,
 ) -> Evaluation:
     """Score a run: every measure at every cut-off `k`, relevant from grade `threshold` on, sliced by the facets `by`.
 
-    A judged query that is missing from the run counts 0. Raises InputError for k or threshold under 1 and for a facet
-    that no query has.
+    A judged query that is missing from the run counts 0. The levels `document` and `span` score documents or quoted
+    evidence instead of chunks; `chunks` are those of the run's table, by id. Raises InputError for k or threshold
+    under 1, for a facet that no query has, an unknown level, and when a level lacks what it needs.
     """
     cuts = check_cuts(k)
     if threshold < 1:
         raise InputError(f"The threshold is a grade from 1, not {threshold}.", hint="Grade 0 means irrelevant.")
+    if level != "chunk":
+        gold, run = _at_level(level, gold, run, chunks or {})
     query_ids = gold.judged_queries
     measures = {measure.name: measure for measure in all_measures(cuts)}
     per_query: dict[str, dict[str, float]] = {}
@@ -153,8 +163,19 @@ def evaluate(
         query_bounds=query_bounds,
         slices=_slices(gold, per_query, names, by),
         unanswerable=_unanswerable(run, left_out),
+        level=level,
         warnings=(*gold.warnings, *(f"{run.name}: {warning}" for warning in run.warnings)),
     )
+
+
+def _at_level(level: str, gold: GoldSet, run: Run, chunks: Mapping[str, Chunk], threshold: int) -> tuple[GoldSet, Run]:
+    from annotator.metrics.levels import LEVELS, to_documents, to_spans
+
+    if level == "document":
+        return to_documents(gold, run, chunks)
+    if level == "span":
+        return to_spans(gold, run, chunks)
+    raise InputError(f"No level is called {level!r}.", hint=f"There are {', '.join(LEVELS)}.")
 
 
 def mean(values: Iterable[float]) -> float:
