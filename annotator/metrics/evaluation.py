@@ -168,7 +168,7 @@ def evaluate(
     )
 
 
-def _at_level(level: str, gold: GoldSet, run: Run, chunks: Mapping[str, Chunk], threshold: int) -> tuple[GoldSet, Run]:
+def _at_level(level: str, gold: GoldSet, run: Run, chunks: Mapping[str, Chunk]) -> tuple[GoldSet, Run]:
     from annotator.metrics.levels import LEVELS, to_documents, to_spans
 
     if level == "document":
