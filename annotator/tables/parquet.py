@@ -15,6 +15,8 @@ from annotator.tables.table import BATCH_ROWS, Batch, Column
 __all__ = ["ParquetTable"]
 
 _SAMPLED = 100
+_BUFFER = 1 << 20
+"""Bytes read at a time; without it a whole column of a row group is, which may be gigabytes of vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class ParquetTable:
         except ImportError as error:
             raise InputError("Reading Parquet needs pyarrow.", hint="Install it: pip install pyarrow.") from error
         try:
-            with pyarrow.parquet.ParquetFile(self.path, pre_buffer=False) as file:
+            with pyarrow.parquet.ParquetFile(self.path, buffer_size=_BUFFER, pre_buffer=False) as file:
                 yield file
         except (pyarrow.ArrowException, OSError) as error:
             raise InputError(f"{self.path} cannot be read: {error}.", hint="Is it a whole Parquet file?") from error
