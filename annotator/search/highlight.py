@@ -39,9 +39,10 @@ class Matcher:
     def __init__(self, typed: Typed, mode: str = "words") -> None:
         self._fuzzy = mode == "fuzzy"
         self._literal = analysis.fold(typed.text) if mode == "id" else ""
-        self._stems: dict[str, str] = {}
+        self._stems = {analysis.SEVERAL: ""}
         self._beginnings: dict[str, str] = {}
         self._sequences: dict[str, list[tuple[str, ...]]] = {}
+        self._typed: set[str] = set()
         self._squeezed: set[str] = set()
         self._characters: set[str] = set()
         self._runs: list[str] = []
@@ -59,11 +60,14 @@ class Matcher:
             self._squeezed.update(map(analysis.squeeze, parts if len(parts) == 1 else ()))
             for part in analysis.telling_parts(word):
                 self._stems[analysis.stem(part)] = part
+                self._typed.add(part)
                 if foreign and (beginning := analysis.beginning_of(part)):
                     self._beginnings[beginning] = part
             for _, run in analysis.located_runs(word):
                 self._characters.update(analysis.bigrams_of(run) or [run])
         self._squeezed.discard("")
+        for squeezed in self._squeezed:
+            self._stems.setdefault(analysis.stem(squeezed), squeezed)
         for phrase in typed.phrases:
             self._want_sequence(analysis.words(phrase))
             self._runs += [run for _, run in analysis.located_runs(phrase)]
@@ -123,15 +127,13 @@ class Matcher:
             yield from _literal_places(text, self._literal)
             return
         stems, beginnings = self._stems, self._beginnings
-        for begin, (start, end, word, stem) in analysis.located_words(text):
-            if stem in stems:
+        if not (beginnings or self._fuzzy):
+            for begin, (start, end, _, stem) in analysis.located_stems(text, stems):
                 yield begin + start, begin + end, stems[stem]
-            elif beginnings and (beginning := analysis.beginning_of(word)) in beginnings:
-                yield begin + start, begin + end, beginnings[beginning]
-            elif word in self._squeezed:
-                yield begin + start, begin + end, word
-            elif self._fuzzy and (meant := self._meant(word)):
-                yield begin + start, begin + end, meant
+        else:
+            for begin, (start, end, word, stem) in analysis.located_words(text):
+                if meaning := stems.get(stem) or beginnings.get(analysis.beginning_of(word)) or self._meant(word):
+                    yield begin + start, begin + end, meaning
         if self._sequences:
             yield from self._sequences_in(text)
         if self._squeezed:
@@ -143,9 +145,11 @@ class Matcher:
 
     def _meant(self, word: str) -> str:
         """Return the typed word that a folded word of a text resembles, or ""; remembered."""
+        if not self._fuzzy:
+            return ""
         found = self._resembling.get(word)
         if found is None:
-            alike = max(self._stems.values(), key=lambda typed: fuzzy.similarity(typed, word), default="")
+            alike = max(self._typed, key=lambda typed: fuzzy.similarity(typed, word), default="")
             found = alike if alike and fuzzy.similarity(alike, word) else ""
             if len(self._resembling) < _MOST_REMEMBERED:
                 self._resembling[word] = found

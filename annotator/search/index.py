@@ -159,9 +159,10 @@ def page(reader: Reader, query: tantivy.Query, limit: int, offset: int) -> tuple
 
 def _newest(connection: sqlite3.Connection) -> tuple[int, str]:
     """Return the newest finished sync: its number, and its time, which tells a restored workspace from this one."""
-    generation = corpus.generation(connection)
-    finished = next((sync.finished_at or "" for sync in corpus.syncs(connection) if sync.sync_id == generation), "")
-    return generation, finished
+    finished = next((sync for sync in corpus.syncs(connection, 5) if sync.finished_at), None)
+    if finished is None:  # none at all, or an unlucky series of interrupted ones
+        return corpus.generation(connection), ""
+    return finished.sync_id, finished.finished_at or ""
 
 
 def _is_current(state: State | None, connection: sqlite3.Connection) -> bool:
