@@ -53,7 +53,7 @@ def id_fault(value: object) -> str:
     """
     if not isinstance(value, str):
         return f"id is a {type(value).__name__}, not text"
-    if value.isprintable() and 0 < len(value) <= MAX_ID_LENGTH:
+    if value.isprintable() and 0 < len(value) <= MAX_ID_LENGTH and not value.isspace():
         return ""
     if not value.strip():
         return "id is empty"
