@@ -56,7 +56,7 @@ def ids(values: Sequence[Any], faults: Faults, column: str) -> Sequence[str]:
     found = []
     for index, value in enumerate(values):
         chunk_id = str(value) if type(value) is int else value
-        fault = "id is empty" if value is None or (isinstance(value, str) and not value.strip()) else id_fault(chunk_id)
+        fault = "id is empty" if value is None else id_fault(chunk_id)
         if fault:
             faults.add(index, fault, column, "" if value is None else value)
         found.append(chunk_id if isinstance(chunk_id, str) else "")
