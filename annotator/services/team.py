@@ -1,13 +1,15 @@
-"""The people of a workspace: who there is, and joining under a name."""
+"""The people of a workspace: who there is, joining under a name, and what a role may do."""
 
 from __future__ import annotations
 
-from annotator.errors import InputError
+import sqlite3
+
+from annotator.errors import Forbidden, InputError
 from annotator.model import Person, id_fault
 from annotator.store import people
 from annotator.store.database import Workspace
 
-__all__ = ["checked_name", "everyone", "find", "join"]
+__all__ = ["checked_name", "everyone", "find", "join", "require"]
 
 
 def everyone(workspace: Workspace) -> list[Person]:
@@ -42,3 +44,13 @@ def checked_name(name: str) -> str:
     if fault or len(name) > 80:
         raise InputError("That name cannot be used: " + (fault or "it is over 80 characters") + ".")
     return name
+
+
+def require(connection: sqlite3.Connection, who: str, *roles: str) -> None:
+    """Raise Forbidden for people of another role, and for deactivated ones.
+
+    A name that is nobody's here belongs to whoever runs the command line, and with it holds the files anyway.
+    """
+    person = people.find(connection, who)
+    if person is not None and not (person.active and person.role in roles):
+        raise Forbidden(f"{who} may not do this.", hint="Ask an admin of the workspace.")

@@ -149,3 +149,8 @@ def test_metadata_gives_only_facets_that_are_wanted(workspace: Workspace) -> Non
 def test_a_file_that_cannot_be_read_says_why(workspace: Workspace, data: bytes, told: str) -> None:
     with pytest.raises(InputError, match=told):
         import_queries(workspace, "ana", ("q.txt", data))
+
+
+def test_a_question_longer_than_the_page_takes_is_refused(workspace: Workspace) -> None:
+    with pytest.raises(InputError, match="over 5000"):
+        counts(workspace, f"query_id,question\nq1,{'why ' * 2000}?\n")

@@ -14,6 +14,7 @@ from annotator.services.evidence import find_quote
 from annotator.services.importing.judgment_rows import COLUMNS, CONFLICTS, Reading, Said, bare_rows
 from annotator.services.importing.report import SHOWN_ROWS, ImportReport
 from annotator.services.importing.rows import ImportFile, Source, open_file
+from annotator.services.team import require
 from annotator.store import corpus, events, imported, judgments, people
 from annotator.store.database import Workspace
 
@@ -39,7 +40,8 @@ def import_judgments(
 
     `annotator` judged the rows that name nobody. `grades` maps the file's grades to 0-3, None for cannot judge.
     Raises InputError with every fault of the file. `only_good` takes the rows without fault. A release brings its
-    questions, texts and decisions along, and says itself who judged.
+    questions, texts and decisions along, and says itself who judged. Annotators may bring their own judgments; those of
+    others, and decisions, are for reviewers and admins: Forbidden otherwise.
     """
     if conflicts not in CONFLICTS:
         raise InputError(f"{conflicts!r} does not say which grade counts.", hint=f"Choose of {', '.join(CONFLICTS)}.")
@@ -79,6 +81,8 @@ def take(
     if not reading.annotator and not any(_NAMES_WHO.intersection(row.values) for row in rows):
         raise InputError(f"{file.name} does not say who judged.", hint="Name them with --annotator NAME.")
     said = reading.fold([one for row in rows for one in reading.said(row)], conflicts)
+    others = any(one.decision or one.annotator != who for one in said)
+    require(connection, who, *(("reviewer", "admin") if others else ("annotator", "reviewer", "admin")))
     found = _Checked(connection, file, said, texts or {})
     if not only_good:
         file.refuse_faults(hint=reading.grades_hint())

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from annotator.model import QUERY_STATES, Query, id_fault
+from annotator.model import MAX_ID_LENGTH, QUERY_STATES, Query, id_fault
 from annotator.services.facets import facet_names
 from annotator.services.importing.report import SHOWN_ROWS, ImportReport
 from annotator.services.importing.rows import ImportFile, Row, Source, open_file, text_fault
+from annotator.services.questions import LONGEST_NOTES, LONGEST_QUESTION
+from annotator.services.team import require
 from annotator.store import events, queries, settings
 from annotator.store.database import Workspace
 
@@ -23,6 +25,7 @@ COLUMNS: Final = {
 }
 _STATES: Final = tuple(state for state in QUERY_STATES if state != "disputed")
 _YES: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
+_LONGEST: Final = {"question": LONGEST_QUESTION, "notes": LONGEST_NOTES, "owner": MAX_ID_LENGTH}
 _MOST_FACET_CHARACTERS: Final = 200
 
 
@@ -53,10 +56,12 @@ def import_queries(
     """Add the file's questions and bring known ones up to date; all of them, or none when any row has a fault.
 
     Columns beside the known ones are facets; of a `metadata` object only the facets of the workspace and those named
-    in `facets` are taken. Raises InputError with every fault of the file. `only_good` takes the rows without fault.
+    in `facets` are taken. `only_good` takes the rows without fault. Raises InputError with every fault of the file,
+    Forbidden for readers.
     """
     file = open_file(source, COLUMNS)
     with workspace.read() if dry_run else workspace.write() as connection:
+        require(connection, who, "annotator", "reviewer", "admin")
         return take(connection, who, file, facets=facets, dry_run=dry_run, only_good=only_good)
 
 
@@ -205,6 +210,9 @@ class _Reading:
         if value is None:
             return default
         fault = text_fault(value)
+        most = _LONGEST[name]
+        if not fault and isinstance(value, str) and len(value) > most:
+            fault = f"has {len(value)} characters, over {most}"
         if fault:
             self._fault(row, name, fault)
         return value if isinstance(value, str) else default

@@ -13,6 +13,7 @@ from annotator.metrics.runfiles import read_run
 from annotator.model import Run, id_fault
 from annotator.services.importing.report import SHOWN_ROWS, ImportReport
 from annotator.services.importing.rows import Source
+from annotator.services.team import require
 from annotator.store import imported, runs
 from annotator.store.database import Workspace
 
@@ -32,14 +33,16 @@ def import_run(
 ) -> ImportReport:
     """Store the run under `name`; `meta` is added to what the file says of itself.
 
-    The same run again changes nothing. Raises Conflict when the name stands for another run, InputError with every
-    fault of the file. Ids that are not in the chunk table are told, not refused: a run may be older than the table.
+    The same run again changes nothing. Ids that are not in the chunk table are told, not refused: a run may be older
+    than the table. Raises Conflict when the name stands for another run, InputError with every fault of the file,
+    Forbidden for readers.
     """
     fault = id_fault(name)
     if fault:
         raise InputError(f"A run cannot have this name: {fault}.", hint="Give it a short name, e.g. bm25.")
     run = _read(source, name, meta or {})
     with workspace.read() if dry_run else workspace.write() as connection:
+        require(connection, who, "annotator", "reviewer", "admin")
         same = any(one.name == name and one.digest == run.digest for one in runs.all_runs(connection))
         if not dry_run:
             runs.add(connection, run, who)
