@@ -18,11 +18,12 @@ __all__ = ["Pair", "Tile", "count", "heading", "lead", "moment", "pairs", "table
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A figure with its name above and what it means below."""
+    """A figure with its name above and what it means below; `reach` says how far the figure could move."""
 
     name: str
     figure: str
     meaning: str = ""
+    reach: str = ""
 
 
 class Pair(NamedTuple):
@@ -57,10 +58,14 @@ def tiles(shown: Iterable[Tile]) -> None:
     """Show figures side by side."""
     cells = (
         f'<div class="an-tile"><span class="an-line">{html.escape(tile.name)}</span><b>{html.escape(tile.figure)}</b>'
-        f"<small>{html.escape(tile.meaning)}</small></div>"
+        f"{_reach(tile)}<small>{html.escape(tile.meaning)}</small></div>"
         for tile in shown
     )
     st.html(f'<div class="an-tiles">{"".join(cells)}</div>')
+
+
+def _reach(tile: Tile) -> str:
+    return f'<span class="an-reach">{html.escape(tile.reach)}</span>' if tile.reach else ""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, figures: Iterable[int] = ()) -> None:

@@ -1,0 +1,128 @@
+"""Scoring stored runs on screen: against a frozen version, or against the labels as they stand.
+
+Results are kept by the digests of gold set and run: both are content, so nothing kept can be out of date.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+from annotator.errors import Conflict
+from annotator.gold.goldset import GoldSet
+from annotator.metrics.evaluation import Evaluation, RankedChunk, evaluate
+from annotator.metrics.measures import DEFINITIONS, Definition
+from annotator.model import Chunk, GoldQuery, Run
+from annotator.services import gold as releases
+from annotator.services.readiness import examine
+from annotator.store import corpus, runs, versions
+from annotator.store.database import Workspace
+from annotator.store.runs import RunInfo
+
+__all__ = [
+    "CUTS",
+    "MEASURES",
+    "NOW",
+    "Evaluation",
+    "RankedChunk",
+    "RunInfo",
+    "Yardstick",
+    "score",
+    "stored_runs",
+    "texts",
+    "yardstick",
+    "yardsticks",
+]
+
+CUTS = (5, 10)
+NOW = 0
+"""Stands for the labels as they are, where a version number is asked for."""
+
+MEASURES: Mapping[str, Definition] = DEFINITIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """What runs are scored against. Equal when the content is: `digest` covers it."""
+
+    digest: str
+    gold: GoldSet = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    digest: str
+    run: Run = field(compare=False)
+
+
+def yardsticks(workspace: Workspace) -> dict[int, str]:
+    """Return what a run can be scored against, by number: NOW first, then the versions, newest first."""
+    return {NOW: "Labels as they stand"} | {one.version: one.folder for one in releases.versions(workspace)}
+
+
+def yardstick(workspace: Workspace, version: int = NOW) -> Yardstick:
+    """Return a version, or the settled labels as they stand. Raises NotFound, or Conflict when nothing is settled."""
+    if version == NOW:
+        return _live(workspace)
+    with workspace.read() as connection:
+        digest = versions.version(connection, version).digest
+    return _released(str(workspace.home), version, digest)
+
+
+def stored_runs(workspace: Workspace) -> list[RunInfo]:
+    """Return the stored runs, newest first."""
+    with workspace.read() as connection:
+        return runs.all_runs(connection)
+
+
+def score(workspace: Workspace, against: Yardstick, run: RunInfo) -> Evaluation:
+    """Score a stored run at every cut-off of CUTS, sliced by every facet."""
+    return _evaluated(against, _Scored(run.digest, _run(str(workspace.home), run.name, run.digest)))
+
+
+def texts(workspace: Workspace, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+    """Return the present chunks with these ids; those no longer there are left out."""
+    with workspace.read() as connection:
+        return corpus.chunks(connection, chunk_ids)
+
+
+def _live(workspace: Workspace) -> Yardstick:
+    with workspace.read() as connection:
+        found = {one.query.query_id: one.gold for one in examine(connection)}
+    grades = {
+        query_id: {label.chunk_id: label.relevance for label in query.gold}
+        for query_id, query in found.items()
+        if query.gold
+    }
+    if not grades:
+        raise Conflict(
+            "No label is settled yet, so there is nothing to score against.", hint="Grade some chunks first."
+        )
+    digest = sha256(json.dumps([_content(query) for query in found.values()], sort_keys=True).encode()).hexdigest()
+    return Yardstick(digest, GoldSet(grades, found, "labels as they stand", None, digest))
+
+
+def _content(query: GoldQuery) -> list[object]:
+    labels = [(label.chunk_id, label.relevance, label.stale) for label in query.gold]
+    return [query.query_id, query.question, query.unanswerable, dict(query.slice), labels]
+
+
+@lru_cache(maxsize=4)
+def _released(home: str, version: int, digest: str) -> Yardstick:
+    """Versions never change, so one read is enough."""
+    return Yardstick(digest, GoldSet.load(releases.ensure_folder(Workspace(Path(home)), version)))
+
+
+@lru_cache(maxsize=8)
+def _run(home: str, name: str, digest: str) -> Run:  # noqa: ARG001 - the digest tells runs of one name apart
+    with Workspace(Path(home)).read() as connection:
+        return runs.run(connection, name)
+
+
+@lru_cache(maxsize=16)
+def _evaluated(against: Yardstick, scored: _Scored) -> Evaluation:
+    return evaluate(against.gold, scored.run, k=CUTS, by=against.gold.facets)
