@@ -27,6 +27,7 @@ def run() -> Iterator[dict[str, object]]:
         home = Path(folder)
         database = home / "table.db"
         _make_database(database)
+        yield _bare_read(database)
         yield from _figures("sqlite", home, f"sqlite:///{database}", lambda: _touch(database))
         _make_parquet(home / "table.parquet", database)
         yield from _figures("parquet", home, str(home / "table.parquet"), None)
@@ -45,6 +46,16 @@ def _figures(kind: str, home: Path, url: str, touch: Callable[[], None] | None) 
         touch()
         yield _timed(f"sync with 1 % changed, {kind}", workspace)
     yield {"figure": f"memory over start, {kind}", "value": round(_memory() - before, 1), "unit": "MB"}
+
+
+def _bare_read(database: Path) -> dict[str, object]:
+    """Read the table and do nothing with it, for comparison."""
+    begun = time.perf_counter()
+    with closing(sqlite3.connect(database)) as connection:
+        cursor = connection.execute("SELECT chunk_id, doc_id, title, position, text, metadata FROM chunks")
+        while cursor.fetchmany(1_000):
+            pass
+    return {"figure": "bare read", "value": round(CHUNKS / (time.perf_counter() - begun)), "unit": "chunks/s"}
 
 
 def _timed(figure: str, workspace: Workspace) -> dict[str, object]:
