@@ -22,22 +22,18 @@ class Hole:
     weight: float
 
 
-def holes(evaluations: Iterable[Evaluation]) -> tuple[Hole, ...]:
-    """List the holes of the runs, those that could move the figures most first."""
+def holes(evaluations: Iterable[Evaluation], most: int | None = None) -> tuple[Hole, ...]:
+    """List the holes of the runs, those that could move the figures most first; at most `most` of them."""
     found: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for evaluation in evaluations:
-        for query_id in evaluation.per_query:
-            for chunk in evaluation.ranked(query_id, evaluation.k[-1]):
-                if chunk.grade is None:
-                    found.setdefault((query_id, chunk.chunk_id), []).append((chunk.rank, evaluation.run.name))
-    listed = [
-        Hole(
-            query_id,
-            chunk_id,
-            min(rank for rank, _ in places),
-            tuple(name for _, name in places),
-            sum(1 / log2(rank + 1) for rank, _ in places),
-        )
-        for (query_id, chunk_id), places in found.items()
-    ]
-    return tuple(sorted(listed, key=lambda hole: (-hole.weight, hole.query_id, hole.chunk_id)))
+        name, depth = evaluation.run.name, evaluation.k[-1]
+        for query_id in evaluation.per_query.keys() & evaluation.run.queries.keys():
+            judged = evaluation.gold.grades[query_id]
+            for rank, chunk_id in enumerate(evaluation.run.queries[query_id].chunk_ids[:depth], 1):
+                if chunk_id not in judged:
+                    found.setdefault((query_id, chunk_id), []).append((rank, name))
+    weighed = sorted((-sum(1 / log2(rank + 1) for rank, _ in places), pair) for pair, places in found.items())
+    return tuple(
+        Hole(*pair, min(rank for rank, _ in found[pair]), tuple(name for _, name in found[pair]), -weight)
+        for weight, pair in weighed[:most]
+    )
