@@ -18,6 +18,7 @@ from annotator.services.importing import judgments, queries
 from annotator.services.importing.judgment_rows import COLUMNS, Reading
 from annotator.services.importing.report import ImportReport
 from annotator.services.importing.rows import Source, open_file
+from annotator.services.team import require
 from annotator.store import imported
 from annotator.store.database import Workspace
 
@@ -47,7 +48,7 @@ def is_release(source: Source) -> bool:
 def import_release(workspace: Workspace, who: str, source: Source, *, dry_run: bool = False) -> ImportReport:
     """Take over an intact release, all or nothing; questions that are here already are left as they are.
 
-    Raises InputError when the release is not as it was frozen. Texts that the chunk table does not have come along
+    Raises InputError when the release is not as it was frozen, Forbidden for annotators and readers. Texts that the chunk table does not have come along
     and count as drifted.
     """
     if isinstance(source, tuple):
@@ -77,6 +78,7 @@ def _import(workspace: Workspace, who: str, path: Path, name: str, dry_run: bool
 
 
 def _take(connection: sqlite3.Connection, who: str, name: str, files: Mapping[str, bytes]) -> ImportReport:
+    require(connection, who, "reviewer", "admin")
     asked = queries.take(
         connection, who, open_file((f"{name}/gold.jsonl", files["gold.jsonl"]), queries.COLUMNS), only_new=True
     )
