@@ -11,6 +11,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from annotator.errors import Conflict, NotFound
 from annotator.model import Adjudication, Chunk, Evidence, Judgment
 from annotator.store.database import now
@@ -32,6 +34,8 @@ __all__ = [
     "undo",
     "undoable",
 ]
+
+_decode_evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
 
 _COLUMNS = (
     "j.query_id, j.chunk_id, j.annotator, j.grade, j.stale, j.reason, j.evidence, j.sha256, j.judged_at,"
@@ -245,7 +249,7 @@ def evidence_json(evidence: Sequence[Evidence]) -> str:
 def _evidence(text: str) -> tuple[Evidence, ...]:
     if text == "[]":  # most have none
         return ()
-    return tuple(Evidence(one["quote"], one["start"], one["end"]) for one in json.loads(text))
+    return _decode_evidence(text)
 
 
 def _known(connection: sqlite3.Connection, table: str, operation_id: str) -> bool:
