@@ -48,8 +48,8 @@ def is_release(source: Source) -> bool:
 def import_release(workspace: Workspace, who: str, source: Source, *, dry_run: bool = False) -> ImportReport:
     """Take over an intact release, all or nothing; questions that are here already are left as they are.
 
-    Raises InputError when the release is not as it was frozen, Forbidden for annotators and readers. Texts that the chunk table does not have come along
-    and count as drifted.
+    Texts that the chunk table does not have come along and count as drifted. Raises InputError when the release is not
+    as it was frozen, Forbidden for annotators and readers.
     """
     if isinstance(source, tuple):
         with tempfile.NamedTemporaryFile(suffix=".zip") as file:
