@@ -86,7 +86,7 @@ def document(result: Report, *, per_query: bool = False) -> dict[str, object]:
 
 
 def as_json(result: Report, *, per_query: bool = False) -> str:
-    """Print the report as JSON on one line, figures in full precision; indenting a large one takes longer than scoring."""
+    """Print the report as JSON on one line, figures in full precision; indenting takes longer than scoring."""
     return json.dumps(document(result, per_query=per_query), ensure_ascii=False, allow_nan=False) + "\n"
 
 

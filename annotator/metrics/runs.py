@@ -10,6 +10,7 @@ from os import PathLike
 from annotator import model
 from annotator.gold.textfile import decode, read_bytes
 from annotator.metrics.runfiles import read_rankings, read_run
+from annotator.metrics.trecrun import read_regular_trec
 
 __all__ = ["Run"]
 
@@ -26,10 +27,14 @@ class Run(model.Run):
         Without a name it is called as its header says, or as its file. Raises InputError listing every fault.
         """
         place = os.fspath(path)
-        data = read_bytes(place)
-        content = read_run(decode(data, place), place)
+        regular = read_regular_trec(place)
+        if regular is None:
+            data = read_bytes(place)
+            content, digest = read_run(decode(data, place), place), sha256(data).hexdigest()
+        else:
+            content, digest = regular
         called = name or str(content.meta.get("name") or _stem(place))
-        return cls(called, content.queries, content.meta, sha256(data).hexdigest(), tuple(content.warnings))
+        return cls(called, content.queries, content.meta, digest, tuple(content.warnings))
 
     @classmethod
     def of(cls, rankings: Mapping[str, object], name: str = "run") -> Run:

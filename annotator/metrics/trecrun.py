@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from itertools import groupby
 from typing import Final
 
 from annotator.gold.tablefile import trec_rows
 from annotator.metrics.runcontent import Rows, RunContent, add_by_score, add_written
 
-__all__ = ["read_trec"]
+__all__ = ["read_regular_trec", "read_trec"]
 
 BLOCK: Final = 1 << 14
 """Characters split at once: few enough that the pieces stay in the processor's cache (measured, 8-32 thousand)."""
 
 
+def read_regular_trec(path: str) -> tuple[RunContent, str] | None:
+    """Read a file that is a regular TREC run in ASCII, with the SHA-256 of its bytes; None when it is anything else.
+
+    It is never in memory as a whole. Whatever is wrong with the file is told by the careful reading that follows None.
+    """
+    content, digest = RunContent(path), sha256()
+
+    def blocks() -> Iterator[str]:
+        with open(path, "rb") as file:
+            while data := file.read(BLOCK):
+                data += file.readline()
+                digest.update(data)
+                yield data.decode("ascii")
+
+    try:
+        regular = _add_regular(content, blocks()) and not content.problems
+    except (OSError, UnicodeDecodeError):
+        return None
+    return (content.finish(), digest.hexdigest()) if regular else None
+
+
 def read_trec(text: str, file: str) -> RunContent:
-    """Read a TREC run. Raises InputError listing every fault."""
+    """Read a TREC run line by line. Raises InputError listing every fault."""
     content = RunContent(file)
-    if _add_regular_trec(content, text) and not content.problems:
-        return content.finish()
-    content = RunContent(file)  # irregular or faulty: once more, line by line, to name the lines
     rows: dict[str, Rows] = {}
     longer = 0
     for line, columns in trec_rows(text):
@@ -36,26 +56,23 @@ def read_trec(text: str, file: str) -> RunContent:
     return add_by_score(content, rows)
 
 
-def _add_regular_trec(content: RunContent, text: str) -> bool:
-    """Read a TREC run of six columns with one and the same separator, query after query; False when it is not one.
+def _add_regular(content: RunContent, blocks: Iterable[str]) -> bool:
+    """Take blocks of whole lines in six columns with one and the same separator; False when one is not like that.
 
     Splitting a block of lines at once is several times cheaper than line by line. With five separators a line, the
-    pieces at 5, 10, … are the tag, the line end and the next query; anything irregular shows there or in the count,
-    and has to go the careful way, which names its faults.
+    pieces at 5, 10, … are the tag, the line end and the next query; anything irregular shows there or in the count.
     """
-    separator, other = ("\t", " ") if text.count("\t", 0, text.find("\n")) == 5 else (" ", "\t")
+    separator = ""
     query_id = ""
     chunk_ids: list[str] = []
     scores: list[float] = []
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start + BLOCK) + 1 or len(text)
-        block = text[start:end]
-        start = end
+    for block in blocks:
         if not block.endswith("\n"):
             block += "\n"
+        if not separator:
+            separator, other = ("\t", " ") if block.count("\t", 0, block.find("\n")) == 5 else (" ", "\t")
         pieces = block.split(separator)
-        if len(pieces) != 5 * block.count("\n") + 1 or other in block or not block.isascii():
+        if len(pieces) != 5 * block.count("\n") + 1 or other in block:
             return False
         written = pieces[4::5]
         try:
@@ -80,5 +97,6 @@ def _add_regular_trec(content: RunContent, text: str) -> bool:
             chunk_ids += named[place:until]
             scores += numbers[place:until]
             place = until
-    content.add(query_id, chunk_ids, scores)
-    return True
+    if chunk_ids:
+        content.add(query_id, chunk_ids, scores)
+    return bool(chunk_ids)

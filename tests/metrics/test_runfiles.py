@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.errors import InputError
+from annotator.metrics import trecrun
 from annotator.metrics.runfiles import read_run
 from annotator.metrics.runs import Run
+from annotator.metrics.trecrun import read_regular_trec
 
 TREC = "q1 Q0 a 1 2.5 tag\nq1 Q0 b 2 1.5 tag\nq2 Q0 c 1 1.0 tag\n"
 JSON = '{"q1": {"a": 2.5, "b": 1.5}, "q2": {"c": 1}}'
@@ -128,9 +131,9 @@ def test_scores_that_differ_in_32_bits_or_are_a_tie_anyway_are_not(pair: tuple[f
         ("query_id,chunk_id,score\nq,,1\n", "line 2, field chunk_id: query q: id is empty"),
     ],
 )
-def test_a_fault_is_told_with_its_place(text: str, told: str) -> None:
+def test_a_fault_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(InputError) as refused:
-        read_run(text, "file")
+        load(tmp_path, text)
     assert told in str(refused.value)
 
 
@@ -161,6 +164,42 @@ def test_what_was_written_is_read(rows: dict[tuple[str, str], float], gap: str, 
         for chunk, score in zip(answer.chunk_ids, answer.scores or (), strict=True)
     }
     assert found == rows
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from(["q1", "q2", "q#3"]), st.text("ab-_/#0", min_size=1, max_size=4)),
+        st.one_of(st.integers(-3, 3).map(str), st.sampled_from(["1e-3", ".5", "-0.0", "1_0", "nan", "0,5"])),
+        min_size=1,
+    ),
+    st.sampled_from([" ", "\t"]),
+    st.sampled_from(["\n", "\r\n", "\n\n", " \n"]),
+    st.integers(0, 3),
+)
+def test_the_quick_way_and_the_careful_way_agree(
+    tmp_path_factory: pytest.TempPathFactory, rows: dict[tuple[str, str], str], gap: str, end: str, small: int
+) -> None:
+    lines = [gap.join((query, "Q0", chunk, "1", score, "tag")) for (query, chunk), score in rows.items()]
+    text = end.join(sorted(lines, key=lambda line: line.split()[0]) if small else lines)
+    place = tmp_path_factory.mktemp("run") / "run"
+    place.write_bytes(text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trecrun, "BLOCK", 1 << (4 * small))
+        quick = read_regular_trec(str(place))
+    try:
+        careful = read_run(text, str(place))
+    except InputError:
+        assert quick is None
+        return
+    if quick is not None:
+        assert quick[0].queries == careful.queries
+        assert quick[1] == sha256(text.encode()).hexdigest()
+
+
+def test_a_regular_file_goes_the_quick_way(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text(TREC, "utf-8")
+    assert read_regular_trec(str(tmp_path / "run")) is not None
+    assert read_regular_trec(str(tmp_path / "nowhere")) is None
 
 
 @given(st.binary(max_size=60))
