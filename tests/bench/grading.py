@@ -18,7 +18,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page
 
 from annotator.model import Person, Query
-from annotator.services import chunk_table, labelling, search, workspace
+from annotator.services import chunk_table, search, workspace
 from annotator.store import people, queries
 from annotator.store.database import Workspace
 from tests.browser.app import DEEP, App, browser, open_page
@@ -106,7 +106,7 @@ def _annotate(started: Browser, app: App, query: str = "bench-1") -> Page:
 
 
 def _paced(page: Page) -> tuple[list[float], list[float]]:
-    """Grade one chunk after the other, each when the one before is saved, over as many pages as it takes."""
+    """Grade one chunk after the other, each when the one before is saved, over as many questions as it takes."""
     painted: list[float] = []
     saved: list[float] = []
     while len(painted) < GRADES:
@@ -117,17 +117,17 @@ def _paced(page: Page) -> tuple[list[float], list[float]]:
             one = page.evaluate("seen[seen.length - 1]")
             painted.append(one["painted"])
             saved.append(one["saved"])
-        before = page.evaluate("deep('.rows').textContent")
-        page.keyboard.press("3")
-        page.evaluate("deep('.pager button:last-child').click()")
-        page.wait_for_function("(before) => deep('.rows').textContent !== before", arg=before)
-        page.wait_for_timeout(300)
+        question = page.locator(".an-question").inner_text()
+        page.keyboard.press("n")
+        page.wait_for_function("(old) => document.querySelector('.an-question').innerText !== old", arg=question)
+        page.wait_for_function("[...deep('.rows').querySelectorAll('.badge.open')].length > 20")
+        page.wait_for_timeout(500)
     return painted[5:], saved[5:]
 
 
 def _burst(started: Browser, app: App, made: Workspace) -> dict[str, object]:
     """Press 200 grade keys at 30 ms intervals, stepping up again when the list is done, and compare with the store."""
-    page = _annotate(started, app, "bench-2")
+    page = _annotate(started, app, "burst")
     rows = int(page.evaluate("[...deep('.rows').children].length"))
     for key in _keys(rows):
         due = time.perf_counter() + 0.03
@@ -139,7 +139,7 @@ def _burst(started: Browser, app: App, made: Workspace) -> dict[str, object]:
     page.context.close()
     with sqlite3.connect(made.database) as connection:
         stored = connection.execute(
-            "SELECT chunk_id, grade FROM judgments WHERE query_id = 'bench-2' ORDER BY judgment_id"
+            "SELECT chunk_id, grade FROM judgments WHERE query_id = 'burst' ORDER BY judgment_id"
         ).fetchall()
     wrong = sum(a != b for a, b in zip(pressed, stored, strict=False))
     return {"what": "200 keys at 30 ms", "pressed": len(pressed), "stored": len(stored), "on_another_chunk": wrong}
@@ -191,6 +191,6 @@ def _large(home: Path, size: int) -> Workspace:
 
 def _questions(made: Workspace, words: str) -> None:
     with made.write() as connection:
-        for number in (1, 2):
-            queries.add(connection, Query(f"bench-{number}", words), WHO)
-    assert labelling.desk(made, WHO, "bench-1")
+        for number in range(1, 13):
+            queries.add(connection, Query(f"bench-{number}", f"{words} {number}"), WHO)
+        queries.add(connection, Query("burst", words), WHO)

@@ -76,6 +76,41 @@ def test_keys_grade_what_is_shown_and_go_on(chromium: Browser, app: App, made: W
     assert badges[:4] == ["3 answers", "2 partial", "1 related", "0 irrelevant"]
 
 
+def test_keys_at_30_ms_intervals_are_all_stored_on_the_chunk_that_was_shown(
+    chromium: Browser, app: App, made: Workspace
+) -> None:
+    page = annotate(chromium, app, "t11")
+    rows = page.locator(".row").count()
+    page.evaluate(
+        """() => {
+          const hosts = () => [...document.querySelectorAll('*')];
+          const bench = () => hosts().find((one) => one.shadowRoot?.querySelector('.bench'));
+          window.pressed = [];
+          document.addEventListener('keydown', (event) => {
+            const shown = bench().shadowRoot?.querySelector('.idline .id').textContent;
+            if (/[0-3]/.test(event.key)) pressed.push([shown, Number(event.key)]);
+          }, true);
+        }"""
+    )
+    for round_ in range(6):
+        for _ in range(rows):
+            if round_:
+                page.keyboard.press("j" if round_ % 2 == 0 else "k")
+                page.wait_for_timeout(30)
+            page.keyboard.press(str(round_ % 4))
+            page.wait_for_timeout(30)
+    saved(page)
+    pressed = [tuple(one) for one in page.evaluate("pressed")]
+    distinct: list[tuple[str, int]] = []
+    held: dict[str, int] = {}
+    for chunk, grade in pressed:
+        if held.get(chunk) != grade:
+            distinct.append((chunk, grade))
+        held[chunk] = grade
+    assert len(distinct) >= rows * 4
+    assert stored(made, "t11") == distinct
+
+
 def test_undo_restores_and_survives_a_reload(chromium: Browser, app: App, made: Workspace) -> None:
     page = annotate(chromium, app, "t1")
     first = shown(page)

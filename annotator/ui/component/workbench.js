@@ -93,6 +93,23 @@ class Workbench {
     window.removeEventListener("beforeunload", this.onLeave);
     window.removeEventListener("resize", this.onResize);
     clearInterval(this.timer);
+    this.bench.remove();
+  }
+
+  remember() {
+    const focused = this.root.activeElement;
+    const caret = focused && "selectionStart" in focused ? [focused.selectionStart, focused.selectionEnd] : null;
+    this.place = { list: this.rows.scrollTop, text: this.scroll.scrollTop, focused, caret };
+  }
+
+  moveTo(root) {
+    const { list, text, focused, caret } = this.place;
+    this.root = root;
+    root.append(this.bench);
+    this.rows.scrollTop = list;
+    this.scroll.scrollTop = text;
+    focused?.focus?.();
+    if (caret) focused.setSelectionRange(...caret);
   }
 
   // ---- the fixed parts of the element -------------------------------------------------------------------------
@@ -676,7 +693,7 @@ class Workbench {
 
   key(event) {
     const target = event.composedPath()[0];
-    if (event.repeat || event.isComposing || !this.data) return;
+    if (event.repeat || event.isComposing || !this.data || !this.bench.isConnected) return;
     const inside = this.root.activeElement === this.reason;
     if (inside && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
@@ -700,13 +717,29 @@ class Workbench {
   }
 }
 
+// Streamlit sometimes takes the element away and puts a new one in its place while reruns overtake each other. The
+// bench outlives that: it waits a moment and moves into the new element with selection, scroll and focus as they were.
+const GRACE_MS = 1500;
+
 export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
+  const waiting = document.annotatorWaiting;
+  if (!parentElement.workbench && waiting && waiting.data.who === data.who && waiting.data.query === data.query) {
+    document.annotatorWaiting = undefined;
+    waiting.moveTo(parentElement);
+    parentElement.workbench = waiting;
+  }
   parentElement.workbench ??= new Workbench(parentElement);
   const { workbench } = parentElement;
   workbench.update(data, setStateValue, setTriggerValue);
   return () => {
-    workbench.close();
     parentElement.workbench = undefined;
-    workbench.bench.remove();
+    document.annotatorWaiting?.close();
+    document.annotatorWaiting = workbench;
+    workbench.remember();
+    setTimeout(() => {
+      if (document.annotatorWaiting !== workbench) return;
+      document.annotatorWaiting = undefined;
+      workbench.close();
+    }, GRACE_MS);
   };
 }
