@@ -8,7 +8,7 @@ session = shell.require("reader")
 with shell.errors():
     found = overview.home(session.workspace, session.who)
     blocks.title("Home")
-    home.next_step(found)
+    home.next_step(session, found)
     home.progress(found)
     home.coverage(found)
     home.workspace(found)

@@ -9,9 +9,9 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from annotator.errors import Conflict, Forbidden, InputError
+from annotator.errors import Conflict, InputError
 from annotator.model import Person
-from annotator.services.team import checked_name
+from annotator.services.team import checked_name, require
 from annotator.store import events, people, settings
 from annotator.store.database import Workspace
 from annotator.store.migrations import VERSION
@@ -56,7 +56,7 @@ def set_rubric(workspace: Workspace, who: str, text: str, *, seen: int) -> Rubri
     if len(text) > LONGEST_RUBRIC:
         raise InputError(f"The rubric has {len(text):,} characters; {LONGEST_RUBRIC:,} is the most.")
     with workspace.write() as connection:
-        _admin(connection, who)
+        require(connection, who, "admin")
         old = _rubric(connection)
         if old.version != seen:
             raise Conflict(
@@ -80,7 +80,7 @@ def add_person(workspace: Workspace, who: str, name: str, role: str) -> Person:
     if role not in ROLES:
         raise InputError(f"There is no role {role!r}.", hint=f"Choose of {', '.join(ROLES)}.")
     with workspace.write() as connection:
-        _admin(connection, who)
+        require(connection, who, "admin")
         new = Person(name, role)
         if not people.add(connection, new, who):
             raise Conflict(f"There is somebody called {name!r} already.", hint="Add a second name or an initial.")
@@ -105,9 +105,3 @@ def about(workspace: Workspace) -> About:
 def _rubric(connection: sqlite3.Connection) -> Rubric:
     kept = settings.get(connection, "rubric", {"version": 0, "text": ""})
     return Rubric(int(kept["version"]), str(kept["text"]))
-
-
-def _admin(connection: sqlite3.Connection, who: str) -> None:
-    person = people.find(connection, who)
-    if person is None or not person.active or person.role != "admin":
-        raise Forbidden("Only an admin can change this.", hint="Ask an admin of the workspace.")

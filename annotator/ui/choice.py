@@ -9,7 +9,7 @@ from zlib import crc32
 
 import streamlit as st
 
-__all__ = ["one"]
+__all__ = ["key", "one"]
 
 
 def one(
@@ -27,10 +27,9 @@ def one(
     With `required` the first row is chosen until somebody chooses another, else "" says that none is. Nothing may
     be chosen of no rows.
     """
-    mark = crc32("\n".join(ids).encode("utf-8", "surrogatepass"))
     event: Any = st.dataframe(
         dict(columns),
-        key=f"{name}:{mark}",
+        key=key(name, ids),
         on_select=on_choice or "rerun",
         selection_mode="single-row-required" if required else "single-row",
         hide_index=True,
@@ -41,3 +40,9 @@ def one(
     if not rows:
         return ids[0] if required else ""
     return ids[int(rows[0])]
+
+
+def key(name: str, ids: Sequence[str]) -> str:
+    """Return the key under which the choice among exactly these rows is remembered."""
+    listed = "\n".join(ids).encode("utf-8", "surrogatepass")
+    return f"{name}:{crc32(listed)}"

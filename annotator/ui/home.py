@@ -7,6 +7,7 @@ import streamlit as st
 from annotator.services.overview import Home
 from annotator.ui import blocks, charts, shell, text
 from annotator.ui.blocks import Tile
+from annotator.ui.shell import Session
 
 __all__ = ["coverage", "next_step", "progress", "workspace"]
 
@@ -22,7 +23,7 @@ _LABELS = {
 _GAPS_SHOWN = 6
 
 
-def next_step(found: Home) -> None:
+def next_step(session: Session, found: Home) -> None:
     """Say in one sentence what to do next, with the one button that leads there."""
     step = found.next_step
     # Without a page for reviewing, what is in dispute stands among what blocks the next version.
@@ -32,7 +33,8 @@ def next_step(found: Home) -> None:
             blocks.lead("What to do next", step.sentence)
         if st.button(_LABELS[page], type="primary", key="next", icon=":material/arrow_forward:", icon_position="right"):
             st.switch_page(shell.page(page), query_params={"query": step.query_id} if step.query_id else None)
-        if page != "annotate" and found.next_query and st.button("Continue labelling", key="continue"):
+        labels = session.person.role != "reader"
+        if labels and page != "annotate" and found.next_query and st.button("Continue labelling", key="continue"):
             st.switch_page(shell.page("annotate"), query_params={"query": found.next_query})
 
 

@@ -69,7 +69,7 @@ def tiles(found: Evaluation, k: int) -> None:
     if judged < retrieved:
         text.line(
             [
-                "A chunk nobody judged counts as not relevant. Beside each mean: how low and how high it would be "
+                "A chunk nobody judged counts as not relevant. Under each mean: how low and how high it would be "
                 "with all of them judged."
             ]
         )

@@ -24,7 +24,9 @@ _FAILED = "syncing.failed"
 
 
 def button(session: Session, *, primary: bool = True) -> None:
-    """Offer the sync; the bar stands where the button is while it runs."""
+    """Offer the sync, but not to readers; the bar stands where the button is while it runs."""
+    if session.person.role == "reader":
+        return
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="bottom", gap="small"):
         with st.popover("Options", type="tertiary"):
             duplicates = st.selectbox(
