@@ -10,7 +10,7 @@ from typing import Final
 from annotator.errors import InputError, Problem
 from annotator.model import GRADES, GoldQuery, id_fault
 
-__all__ = ["FOREIGN_GRADES", "OWN_GRADES", "GoldContent", "JsonObject", "load_json"]
+__all__ = ["FOREIGN_GRADES", "OWN_GRADES", "GoldContent", "JsonObject", "load_json", "looks_like_json"]
 
 FOREIGN_GRADES: Final = (-10, 100)
 """Accepted grades of judgments made elsewhere; negative means judged and not relevant."""
@@ -21,6 +21,11 @@ _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?", re.ASCII)
 
 class JsonObject(list[tuple[str, object]]):
     """A JSON object as its pairs, so that a repeated key is seen and not lost."""
+
+
+def looks_like_json(text: str) -> bool:
+    """Say whether text starts as a JSON object; an id of a column form may start with a brace as well."""
+    return text.startswith("{") and text[1:50].lstrip()[:1] in ('"', "}", "")
 
 
 def load_json(text: str, file: str, line: int = 1) -> object:

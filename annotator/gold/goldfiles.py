@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from annotator.errors import InputError
-from annotator.gold.goldcontent import GoldContent, JsonObject, load_json
+from annotator.gold.goldcontent import GoldContent, JsonObject, load_json, looks_like_json
 from annotator.gold.goldrows import read_jsonl, read_yaml
 from annotator.gold.tablefile import find_columns, header_of, table_rows, trec_rows
 from annotator.model import MAX_ID_LENGTH
@@ -28,7 +28,7 @@ def read_gold(text: str, file: str) -> GoldContent:
     body = text.strip()
     if not body:
         raise InputError(f"{file} is empty: no judgments.")
-    if body.startswith("{"):
+    if looks_like_json(body):
         return _read_json(text, file)
     meaningful = next((line for line in body.split("\n") if line.strip() and not line.startswith("#")), "")
     if file.endswith((".yaml", ".yml")) or _YAML_START.match(meaningful):

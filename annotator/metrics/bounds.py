@@ -7,7 +7,8 @@ also raises the ideal, so the lowest value has some of the deepest holes relevan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate
 from math import log2
@@ -46,29 +47,26 @@ def bounds(ranked: GradedList, k: int, threshold: int, values: Mapping[str, floa
 
 
 def _average_precision(value: float, relevant: int, found: Sequence[int], holes: Sequence[int]) -> Ends:
-    """With a given number of relevant holes, AP is highest when they are the first ones, lowest when the last."""
-    highest = _extreme(max, value, relevant, found, holes)
-    lowest = _extreme(min, value, relevant, found, holes[::-1])
-    return lowest, highest
+    """With a given number of relevant holes, AP is highest when they are the first ones, lowest when the last.
 
-
-def _extreme(
-    better: Callable[[float, float], float], value: float, relevant: int, found: Sequence[int], holes: Sequence[int]
-) -> float:
-    """Add the holes one by one in the order given and keep the best AP on the way."""
-    best, total = value, value * relevant
-    chosen = list(found)
+    A hole that becomes relevant brings its own precision, and one more relevant chunk before every later one.
+    """
+    highest, total, before, later = value, value * relevant, 0, sum(1 / rank for rank in found)
     for count, hole in enumerate(holes, 1):
-        before = 1
-        for rank in chosen:
-            if rank < hole:
-                before += 1
-            else:
-                total += 1 / rank
-        total += before / hole
-        chosen.append(hole)
-        best = better(best, total / (relevant + count))
-    return best
+        while before < len(found) and found[before] < hole:
+            later -= 1 / found[before]
+            before += 1
+        total += (before + count) / hole + later
+        highest = max(highest, total / (relevant + count))
+    lowest, total, before, later = value, value * relevant, len(found), 0.0
+    for count, hole in enumerate(reversed(holes), 1):
+        while before and found[before - 1] > hole:
+            before -= 1
+            later += 1 / found[before]
+        total += (before + 1) / hole + later
+        later += 1 / hole
+        lowest = min(lowest, total / (relevant + count))
+    return lowest, min(highest, 1.0)
 
 
 def _ndcg(value: float, ranked: GradedList, holes: Sequence[int], k: int) -> Ends:
@@ -83,8 +81,9 @@ def _ndcg(value: float, ranked: GradedList, holes: Sequence[int], k: int) -> End
     sizes = range(len(holes) + 1)
     # ideal_at[t][n]: the part of the ideal at level t + 1 with n holes added to it
     ideal_at = []
+    ascending = ranked.ideal[::-1]
     for level in range(1, TOP + 1):
-        known = sum(grade >= level for grade in ranked.ideal)
+        known = len(ascending) - bisect_left(ascending, level)
         ideal_at.append([sum_of_first[min(k, known + size)] for size in sizes])
     above = sum((grade - TOP) * worth[place] for place, grade in enumerate(ranked.ideal[:k]) if grade > TOP)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from annotator.metrics.evaluation import Evaluation
-from annotator.metrics.operations import relevant_chunks, stale_chunks
+from annotator.metrics.operations import stale_chunks
 from annotator.model import RunQuery
 
 __all__ = ["ACTIONS", "Finding", "count_kinds", "diagnose", "reading"]
@@ -79,7 +79,7 @@ def _findings(evaluation: Evaluation, answer: RunQuery, drifted: Collection[str]
     query_id, top = answer.query_id, answer.chunk_ids[:k]
     ranks = evaluation.relevant_ranks[query_id]
     found = sum(rank <= k for rank in ranks)
-    relevant = relevant_chunks(evaluation, query_id)
+    relevant = evaluation.relevant[query_id]
     timed_out = answer.trace.get("timed_out") is True
     if timed_out:
         yield Finding(query_id, "timed_out", (), None)

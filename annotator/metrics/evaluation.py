@@ -69,6 +69,8 @@ class Evaluation:
     """judged = answered + missing; empty (answered with no chunk), no_relevant, not_in_gold."""
     measures: Mapping[str, float]
     per_query: Mapping[str, Mapping[str, float]]
+    relevant: Mapping[str, frozenset[str]]
+    """The chunks of a query that reach the threshold, retrieved or not."""
     relevant_ranks: Mapping[str, Sequence[int]]
     """Ranks, counted from 1, of a query's relevant chunks in the whole list."""
     judged: Mapping[str, tuple[int, int]]
@@ -119,12 +121,11 @@ def evaluate(
     query_bounds: dict[str, dict[str, Ends]] = {}
     relevant_ranks: dict[str, Sequence[int]] = {}
     judged = {f"Judged@{cut}": (0, 0) for cut in cuts}
-    no_relevant = 0
+    relevant: dict[str, frozenset[str]] = {}
     for query_id in query_ids:
         answer = run.queries.get(query_id)
         ranked = GradedList.of(answer.chunk_ids if answer else (), gold.grades[query_id], threshold, cuts[-1])
-        no_relevant += not ranked.relevant
-        relevant_ranks[query_id] = ranked.relevant_ranks
+        relevant[query_id], relevant_ranks[query_id] = ranked.relevant_chunks, ranked.relevant_ranks
         values = per_query[query_id] = {name: measure.value(ranked) for name, measure in measures.items()}
         ends = query_bounds[query_id] = {}
         for cut in cuts:
@@ -145,11 +146,12 @@ def evaluate(
             "answered": len(answered),
             "missing": len(query_ids) - len(answered),
             "empty": sum(not run.queries[query_id].chunk_ids for query_id in answered),
-            "no_relevant": no_relevant,
+            "no_relevant": sum(not to_find for to_find in relevant.values()),
             "not_in_gold": len(run.queries.keys() - set(query_ids) - set(left_out)),
         },
         measures={name: mean(per_query[query_id][name] for query_id in query_ids) for name in names},
         per_query=per_query,
+        relevant=relevant,
         relevant_ranks=relevant_ranks,
         judged=judged,
         bounds={

@@ -25,19 +25,24 @@ class GradedList:
     """Grade of the chunk at each rank down to the deepest cut-off, best rank first; None where nobody judged it."""
     relevant_ranks: Sequence[int]
     """Ranks in the whole list, counted from 1, whose grade reaches the threshold."""
-    relevant: int
+    relevant_chunks: frozenset[str]
     """Judged chunks of the query that reach the threshold, retrieved or not."""
     ideal: Sequence[int]
     """Positive grades of all judged chunks of the query, highest first."""
 
+    @property
+    def relevant(self) -> int:
+        """How many relevant chunks there are to find."""
+        return len(self.relevant_chunks)
+
     @classmethod
     def of(cls, chunk_ids: Sequence[str], judged: Mapping[str, int], threshold: int, depth: int) -> GradedList:
         """Grade a ranked list; cut-offs go down to `depth`, `threshold` is at least 1."""
-        relevant = {chunk_id for chunk_id, grade in judged.items() if grade >= threshold}
+        relevant = frozenset([chunk_id for chunk_id, grade in judged.items() if grade >= threshold])
         return cls(
             list(map(judged.get, chunk_ids[:depth])),
             list(compress(range(1, len(chunk_ids) + 1), map(relevant.__contains__, chunk_ids))),
-            len(relevant),
+            relevant,
             sorted((grade for grade in judged.values() if grade > 0), reverse=True),
         )
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from annotator.metrics.evaluation import Evaluation
 from annotator.model import RunQuery
 
-__all__ = ["latencies", "operation_names", "operations", "relevant_chunks", "stale_chunks"]
+__all__ = ["latencies", "operation_names", "operations", "stale_chunks"]
 
 
 def operation_names(cuts: Sequence[int]) -> tuple[str, ...]:
@@ -55,15 +55,8 @@ def stale_chunks(evaluation: Evaluation, query_id: str) -> tuple[str, ...]:
     return tuple(label.chunk_id for label in query.gold if label.stale) if query else ()
 
 
-def relevant_chunks(evaluation: Evaluation, query_id: str) -> set[str]:
-    """Chunks of a query that reach the threshold."""
-    grades = evaluation.gold.grades.get(query_id, {})
-    return {chunk_id for chunk_id, grade in grades.items() if grade >= evaluation.threshold}
-
-
 def _filtered_gold(evaluation: Evaluation, answer: RunQuery) -> bool:
-    relevant = relevant_chunks(evaluation, answer.query_id)
-    return not relevant.isdisjoint(chunk_id for chunk_id, _ in answer.filtered_out)
+    return not evaluation.relevant[answer.query_id].isdisjoint(chunk_id for chunk_id, _ in answer.filtered_out)
 
 
 def percentile(ascending: Sequence[float], percent: float) -> float | None:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from annotator.errors import InputError
-from annotator.gold.goldcontent import JsonObject, load_json
+from annotator.gold.goldcontent import JsonObject, load_json, looks_like_json
 from annotator.gold.tablefile import find_columns, header_of, table_rows
 from annotator.metrics.runcontent import Rows, RunContent, add_by_score, add_written, score_of
 from annotator.metrics.trecrun import read_trec
@@ -33,7 +33,7 @@ def read_run(text: str, file: str) -> RunContent:
     body = text.lstrip()
     if not body:
         raise InputError(f"{file} is empty: the run is empty.", hint="A run needs at least one line.")
-    if body.startswith("{"):
+    if looks_like_json(body):
         return _read_json(text, file)
     columns = find_columns(header_of(text), COLUMNS)
     if "query_id" in columns:
