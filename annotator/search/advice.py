@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from annotator.search import analysis
+from annotator.search import identifiers
 from annotator.search.clauses import query_of
 from annotator.search.index import Reader, page
 from annotator.search.query import Typed
@@ -52,7 +52,7 @@ def _meant(reader: Reader, typed: Typed) -> tuple[str, ...]:
     meant = [
         word
         for typed_word in typed.words[:_MOST_SUGGESTED]
-        for part in analysis.telling_parts(typed_word)
+        for part in identifiers.telling_parts(typed_word)
         for word, _ in reader.vocabulary.meant(part)[:2]
         if word != part
     ]

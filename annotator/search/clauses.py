@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from tantivy import Occur, Query
 
-from annotator.search import analysis
-from annotator.search.index import Reader, where_term
+from annotator.search import analysis, identifiers, spelling
+from annotator.search.fields import where_term
+from annotator.search.index import Reader
 from annotator.search.query import Typed
 
 __all__ = ["filters_of", "query_of"]
@@ -81,19 +82,19 @@ def _meanings(reader: Reader, typed: Typed, forgiving: bool) -> Iterator[Query]:
 
 def _spellings(typed: Typed) -> Iterator[Meaning]:
     """Give the terms of each typed word; those that stand for the same thing together."""
-    foreign = not analysis.plain(typed.text).isascii()
-    yield [("id_key", analysis.fold(typed.text), _IDENTIFIER_WEIGHT)]
+    foreign = not spelling.plain(typed.text).isascii()
+    yield [("id_key", spelling.fold(typed.text), _IDENTIFIER_WEIGHT)]
     for word in typed.words:
-        codes = analysis.codes(word)
+        codes = identifiers.codes(word)
         for identifier in codes:
             yield [("id_key", identifier, _IDENTIFIER_WEIGHT)]
             yield [("identifiers", identifier, _IDENTIFIER_WEIGHT)]
-            if squeezed := analysis.squeeze(identifier):
+            if squeezed := identifiers.squeeze(identifier):
                 yield [("identifiers", squeezed, _ALIKE_WEIGHT)]
                 yield [("stems", analysis.stem(squeezed), _ALIKE_WEIGHT)]
-        for part in analysis.telling_parts(word):
+        for part in identifiers.telling_parts(word):
             yield [("stems", analysis.stem(part), 1.0)]
-            if not codes and analysis.squeeze(part):
+            if not codes and identifiers.squeeze(part):
                 yield [("identifiers", part, _ALIKE_WEIGHT)]
             if foreign and (beginning := analysis.beginning_of(part)):
                 yield [("beginnings", beginning, 1.0)]
@@ -104,7 +105,7 @@ def _spellings(typed: Typed) -> Iterator[Meaning]:
 
 def _forgiven(reader: Reader, typed: Typed, counted: list[tuple[int, Meaning]]) -> list[tuple[int, Meaning]]:
     """Add to the rarest words, which are the mistyped ones if any, what they may have meant."""
-    parts = {analysis.stem(part): part for word in typed.words for part in analysis.telling_parts(word)}
+    parts = {analysis.stem(part): part for word in typed.words for part in identifiers.telling_parts(word)}
     mistyped = 0
     widened: list[tuple[int, Meaning]] = []
     for count, meaning in counted:
@@ -128,7 +129,7 @@ def _sequences(reader: Reader, typed: Typed) -> Iterator[Query]:
     """Give queries for the parts of an identifier one after the other, and for characters typed singly."""
     runs = [run for word in typed.words for _, run in analysis.located_runs(word)]
     for word in typed.words:
-        for identifier in analysis.codes(word):
+        for identifier in identifiers.codes(word):
             parts = analysis.words(identifier)
             if len(parts) > 1:
                 yield _weighted(_in_order(reader, "words", parts), _ALIKE_WEIGHT)

@@ -5,20 +5,22 @@ Owns how many slips are forgiven and the list of the corpus's words, read from t
 
 from __future__ import annotations
 
-from collections import defaultdict
+from functools import lru_cache
 from threading import Lock
 
 import tantivy
-from rapidfuzz import process
 from rapidfuzz.distance import OSA
+from tantivy import Occur, Query
 
 __all__ = ["Vocabulary", "allowed_edits", "similarity"]
 
 _MOST_WORDS = 500_000
 _MOST_MEANT = 30
 _LONGEST = 40
+_HEAP = 50_000_000
 
 
+@lru_cache(maxsize=10_000)
 def allowed_edits(word: str) -> int:
     """Return how many slips (a letter wrong, missing, too many, or two swapped) are forgiven in a folded word.
 
@@ -34,46 +36,56 @@ def similarity(typed: str, word: str) -> float:
     if typed == word:
         return 1.0
     allowed = allowed_edits(typed)
+    if abs(len(typed) - len(word)) > allowed:
+        return 0.0
     edits = OSA.distance(typed, word, score_cutoff=allowed) if allowed else allowed + 1
     return 0.0 if edits > allowed else (1.0 - edits / len(typed)) ** 3
 
 
 class Vocabulary:
-    """The words of an opened index, grouped by length; read once, when first asked."""
+    """The words of an opened index, kept as a small index in memory: finding resembling words walks its automaton.
+
+    Read when first asked, which takes about four seconds for each million different words.
+    """
 
     def __init__(self, searcher: tantivy.Searcher) -> None:
         self._searcher = searcher
-        self._by_length: dict[int, list[str]] | None = None
+        self._words: tantivy.Index | None = None
         self._reading = Lock()
 
     def meant(self, typed: str) -> list[tuple[str, float]]:
-        """Return (word, similarity) of the words a folded word may have meant, likeliest first, itself included.
+        """Return (word, similarity) of the words a folded word may have meant, likeliest first.
 
-        Of equally similar words the more frequent come first.
+        Itself comes first, known or not; of words as many slips away the more frequent come first.
         """
         allowed = allowed_edits(typed)
-        found: list[tuple[float, int, str]] = [(-1.0, -1, typed)]
-        if allowed:
-            for length in range(len(typed) - allowed, len(typed) + allowed + 1):
-                for word, _, place in process.extract(
-                    typed,
-                    self._words().get(length, ()),
-                    scorer=OSA.distance,
-                    processor=None,
-                    score_cutoff=allowed,
-                    limit=_MOST_MEANT,
-                ):
-                    if word != typed:
-                        found.append((-similarity(typed, word), place, word))
-        return [(word, -negative) for negative, _, word in sorted(found)[:_MOST_MEANT]]
+        if not allowed:
+            return [(typed, 1.0)]
+        words = self._read()
+        within = [Query.fuzzy_term_query(words.schema, "word", typed, edits) for edits in range(1, allowed + 1)]
+        nearer_first = Query.boolean_query([(Occur.Should, Query.const_score_query(one, 1.0)) for one in within])
+        searcher = words.searcher()
+        found = [searcher.doc(at)["word"][0] for _, at in searcher.search(nearer_first, _MOST_MEANT, count=False).hits]
+        return [(typed, 1.0), *((word, similarity(typed, word)) for word in found if word != typed)]
 
-    def _words(self) -> dict[int, list[str]]:
-        if self._by_length is None:
+    def _read(self) -> tantivy.Index:
+        if self._words is None:
             with self._reading:
-                if self._by_length is None:
-                    groups: dict[int, list[str]] = defaultdict(list)
-                    for word, _ in self._searcher.terms_with_prefix("words", "", limit=_MOST_WORDS):
-                        if word.isalpha() and len(word) <= _LONGEST:
-                            groups[len(word)].append(word)
-                    self._by_length = dict(groups)
-        return self._by_length
+                if self._words is None:
+                    self._words = _index_of(self._searcher.terms_with_prefix("words", "", limit=_MOST_WORDS))
+        return self._words
+
+
+def _index_of(words: list[tuple[str, int]]) -> tantivy.Index:
+    """Index words, most frequent first: the first added ranks first among equals."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("word", stored=True, tokenizer_name="raw", index_option="basic")
+    found = tantivy.Index(builder.build())
+    writer = found.writer(_HEAP, 1)
+    for word, _ in words:
+        if word.isalpha() and len(word) <= _LONGEST:
+            writer.add_document(tantivy.Document(word=word))
+    writer.commit()
+    writer.wait_merging_threads()
+    found.reload()
+    return found

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from annotator.search import analysis, fuzzy
+from annotator.search import analysis, fuzzy, identifiers, spelling
 from annotator.search.query import Typed, parse
 
 __all__ = ["SNIPPET_LENGTH", "Matcher", "match_spans", "matcher"]
 
 SNIPPET_LENGTH = 240
 _MOST_MARKS = 2_000
-_MOST_REMEMBERED = 50_000
 _LONGEST_SEARCHED = 200_000
 
 Span = tuple[int, int]
@@ -38,7 +37,7 @@ class Matcher:
 
     def __init__(self, typed: Typed, mode: str = "words") -> None:
         self._fuzzy = mode == "fuzzy"
-        self._literal = analysis.fold(typed.text) if mode == "id" else ""
+        self._literal = spelling.fold(typed.text) if mode == "id" else ""
         self._stems = {analysis.SEVERAL: ""}
         self._beginnings: dict[str, str] = {}
         self._sequences: dict[str, list[tuple[str, ...]]] = {}
@@ -48,17 +47,17 @@ class Matcher:
         self._runs: list[str] = []
         if mode != "id":
             self._want(typed)
-        self._resembling: dict[str, str] = {}
+        self._known = analysis.Remembered(self._matches_in)
 
     def _want(self, typed: Typed) -> None:
-        foreign = not analysis.plain(typed.text).isascii()
+        foreign = not spelling.plain(typed.text).isascii()
         for word in typed.words:
             parts = analysis.words(word)
-            for identifier in analysis.codes(word):
-                self._squeezed.add(analysis.squeeze(identifier))
+            for identifier in identifiers.codes(word):
+                self._squeezed.add(identifiers.squeeze(identifier))
                 self._want_sequence(analysis.words(identifier))
-            self._squeezed.update(map(analysis.squeeze, parts if len(parts) == 1 else ()))
-            for part in analysis.telling_parts(word):
+            self._squeezed.update(map(identifiers.squeeze, parts if len(parts) == 1 else ()))
+            for part in identifiers.telling_parts(word):
                 self._stems[analysis.stem(part)] = part
                 self._typed.add(part)
                 if foreign and (beginning := analysis.beginning_of(part)):
@@ -126,34 +125,36 @@ class Matcher:
         if self._literal:
             yield from _literal_places(text, self._literal)
             return
-        stems, beginnings = self._stems, self._beginnings
-        if not (beginnings or self._fuzzy):
-            for begin, (start, end, _, stem) in analysis.located_stems(text, stems):
-                yield begin + start, begin + end, stems[stem]
+        if not (self._beginnings or self._fuzzy):
+            for begin, (start, end, _, stem) in analysis.located_stems(text, self._stems.keys()):
+                yield begin + start, begin + end, self._stems[stem]
         else:
-            for begin, (start, end, word, stem) in analysis.located_words(text):
-                if meaning := stems.get(stem) or beginnings.get(analysis.beginning_of(word)) or self._meant(word):
+            tokens = text.split()
+            for begin, token in analysis.picked(text, tokens, map(self._known.__getitem__, tokens)):
+                for start, end, meaning in self._known[token]:
                     yield begin + start, begin + end, meaning
         if self._sequences:
             yield from self._sequences_in(text)
         if self._squeezed:
-            for start, end, identifier in analysis.located_identifiers(text):
-                if (squeezed := analysis.squeeze(identifier)) in self._squeezed:
+            for start, end, identifier in identifiers.located_identifiers(text):
+                if (squeezed := identifiers.squeeze(identifier)) in self._squeezed:
                     yield start, end, squeezed
         if self._characters or self._runs:
             yield from self._characters_in(text)
 
-    def _meant(self, word: str) -> str:
-        """Return the typed word that a folded word of a text resembles, or ""; remembered."""
-        if not self._fuzzy:
-            return ""
-        found = self._resembling.get(word)
-        if found is None:
-            alike = max(self._typed, key=lambda typed: fuzzy.similarity(typed, word), default="")
-            found = alike if alike and fuzzy.similarity(alike, word) else ""
-            if len(self._resembling) < _MOST_REMEMBERED:
-                self._resembling[word] = found
-        return found
+    def _matches_in(self, token: str) -> tuple[tuple[int, int, str], ...]:
+        """Return (start, end, typed word) of what matches in a text without spaces."""
+        located = ((start, end, self._meaning(word, stem)) for start, end, word, stem in analysis.words_in(token))
+        return tuple(one for one in located if one[2])
+
+    def _meaning(self, word: str, stem: str) -> str:
+        """Return the typed word that a folded word of a text matches, or ""."""
+        if found := self._stems.get(stem) or self._beginnings.get(analysis.beginning_of(word)):
+            return found
+        return max(self._typed, key=lambda typed: fuzzy.similarity(typed, word)) if self._resembles(word) else ""
+
+    def _resembles(self, word: str) -> bool:
+        return self._fuzzy and any(fuzzy.similarity(typed, word) for typed in self._typed)
 
     def _sequences_in(self, text: str) -> Iterator[tuple[int, int, str]]:
         words = [(begin + start, begin + end, word) for begin, (start, end, word, _) in analysis.located_words(text)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rapidfuzz import fuzz
 from tantivy import Occur, Query
 
-from annotator.search import analysis
+from annotator.search import analysis, spelling
 from annotator.search.clauses import filters_of
 from annotator.search.index import Reader, page
 from annotator.search.query import Typed
@@ -27,7 +27,7 @@ def ranked_by_id(reader: Reader, typed: Typed, limit: int, offset: int) -> tuple
     wanted = typed.text
     if not wanted or len(wanted) > _LONGEST_ID:
         return 0, []
-    key = analysis.fold(wanted)
+    key = spelling.fold(wanted)
     begins = _fuzzy(reader, key, 0, prefix=True)
     exact = [
         (Occur.Must, Query.const_score_query(begins, 2.0)),
@@ -55,7 +55,7 @@ def _near(reader: Reader, key: str, conditions: list[tuple[Occur, Query]]) -> li
     _, found = page(reader, Query.boolean_query([(Occur.Must, either), *conditions]), _NEAR_CANDIDATES, 0)
     alike = []
     for chunk_id, _ in found:
-        folded = analysis.fold(chunk_id)
+        folded = spelling.fold(chunk_id)
         likeness = max(fuzz.ratio(key, folded), 0.9 * fuzz.partial_ratio(key, folded))
         if likeness >= _LEAST_ALIKE:
             alike.append((chunk_id, likeness / 101))

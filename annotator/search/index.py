@@ -1,6 +1,6 @@
 """The index folder of a workspace: built from the mirrored chunks, brought up to date by itself, never trusted.
 
-Owns the fields, the pointer file that names the current build, and the readers of this process. A build is written
+Owns the pointer file that names the current build, and the readers of this process. A build is written
 beside the current one and switched to in one rename; small changes are committed into the current build. Whoever
 reads goes on with what it opened. How a question becomes a query is left to `run`.
 """
@@ -13,7 +13,7 @@ import secrets
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -22,22 +22,18 @@ import tantivy
 
 from annotator.errors import Conflict, StoreError
 from annotator.model import Chunk
-from annotator.search import analysis
+from annotator.search.fields import FORMAT, fields_of, prepare, schema
 from annotator.search.fuzzy import Vocabulary
 from annotator.store import corpus
 from annotator.store.database import Workspace
 
-__all__ = ["FORMAT", "Reader", "Refreshed", "current", "fields_of", "forget", "page", "reader", "refresh", "where_term"]
-
-FORMAT = 1
-"""Raised whenever fields or analysis change: an index of another format is built anew."""
+__all__ = ["Reader", "Refreshed", "current", "forget", "page", "reader", "refresh"]
 
 _POINTER = "current.json"
 _HEAP = 64_000_000
 _KEPT_SECONDS = 600.0
 _MOST_KEYS = 1000
 _FEWEST_REPLACED = 1000
-_SENTENCE_END = " ¶ "
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +174,7 @@ def _build(workspace: Workspace, newest: tuple[int, str], connection: sqlite3.Co
     folder = f"build-{secrets.token_hex(8)}"
     path = workspace.index / folder
     path.mkdir()
-    counts = _write(_prepare(tantivy.Index(_schema(), str(path))), corpus.changes(connection, 0), replace=False)
+    counts = _write(prepare(tantivy.Index(schema(), str(path))), corpus.changes(connection, 0), replace=False)
     _write_pointer(workspace, State(folder, *newest, replaced=0))
     return counts
 
@@ -188,7 +184,7 @@ def _update(
 ) -> tuple[int, int] | None:
     """Commit the changes into the current build; None when it cannot be opened."""
     try:
-        index = _prepare(tantivy.Index.open(str(workspace.index / state.folder)))
+        index = prepare(tantivy.Index.open(str(workspace.index / state.folder)))
         counts = _write(index, corpus.changes(connection, state.generation), replace=True)
     except (ValueError, OSError):
         return None
@@ -217,68 +213,8 @@ def _write(index: tantivy.Index, changes: Iterable[tuple[str, Chunk | None]], *,
     return indexed, removed
 
 
-def _schema() -> tantivy.Schema:
-    builder = tantivy.SchemaBuilder()
-    builder.add_text_field("chunk_id", stored=True, tokenizer_name="raw", index_option="basic")
-    for exact in ("doc_id", "id_key", "metadata", "metadata_key"):
-        builder.add_text_field(exact, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("stems", tokenizer_name="stems", index_option="freq")
-    builder.add_text_field("beginnings", tokenizer_name="spaced", index_option="freq")
-    for in_order in ("words", "bigrams", "identifiers"):
-        builder.add_text_field(in_order, tokenizer_name="spaced", index_option="position")
-    return builder.build()
-
-
-def _prepare(index: tantivy.Index) -> tantivy.Index:
-    """Register the analyzers, which an index does not keep, and stop it from watching the folder by itself."""
-    spaced = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
-    index.register_tokenizer("spaced", spaced.filter(tantivy.Filter.remove_long(analysis.LONGEST_IDENTIFIER)).build())
-    index.register_tokenizer("stems", analysis.stem_analyzer())
-    index.config_reader("manual")
-    return index
-
-
-def fields_of(chunk: Chunk) -> dict[str, str | list[str]]:
-    """Return what is indexed of a chunk: the title counts twice in the stems, ids are findable as words."""
-    plain_title, plain_text = analysis.plain(chunk.title), analysis.plain(chunk.text)
-    title, text = analysis.spaced_words(plain_title), analysis.spaced_words(plain_text)
-    identifiers = [*analysis.identifiers(plain_title), *analysis.identifiers(plain_text)]
-    squeezed = filter(None, map(analysis.squeeze, identifiers))
-    found: dict[str, str | list[str]] = {
-        "chunk_id": chunk.chunk_id,
-        "id_key": [analysis.fold(chunk.chunk_id)],
-        "stems": f"{title} {title} {text}",
-        "words": f"{title}{_SENTENCE_END}{text}",
-        "identifiers": " ".join([*identifiers, *squeezed, analysis.id_words(chunk.chunk_id, chunk.doc_id)]),
-    }
-    if chunk.doc_id:
-        found["doc_id"] = chunk.doc_id
-        found["id_key"] = [analysis.fold(chunk.chunk_id), analysis.fold(chunk.doc_id)]
-    if not (plain_text.isascii() and plain_title.isascii()):
-        found["bigrams"] = " ".join([*analysis.bigrams(plain_title), *analysis.bigrams(plain_text)])
-        found["beginnings"] = " ".join([*analysis.beginnings(title.split()), *analysis.beginnings(text.split())])
-    if chunk.metadata:
-        found["metadata"] = _metadata_terms(chunk.metadata)
-        found["metadata_key"] = list(chunk.metadata)
-    return found
-
-
-def where_term(key: str, value: str) -> str:
-    """Return the term that stands for one value of one metadata key."""
-    return f"{key}\x1f{value}"
-
-
-def _metadata_terms(metadata: Mapping[str, object]) -> list[str]:
-    return [
-        where_term(key, corpus.filter_value(one))
-        for key, value in metadata.items()
-        for one in (value if isinstance(value, list) else [value])
-        if one is None or isinstance(one, str | int | float)
-    ]
-
-
 def _open(path: Path, state: State) -> Reader:
-    index = _prepare(tantivy.Index.open(str(path)))
+    index = prepare(tantivy.Index.open(str(path)))
     searcher = index.searcher()
     keys = frozenset(key for key, _ in searcher.terms_with_prefix("metadata_key", "", limit=_MOST_KEYS))
     return Reader(state, index, searcher, Vocabulary(searcher), keys)

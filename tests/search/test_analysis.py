@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.search import analysis
+from annotator.search import analysis, identifiers
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_half_width_kana_are_the_full_width_ones() -> None:
 
 def test_identifiers_are_cut_out_of_punctuation() -> None:
     text = "See REF–2024/07, (policy-v4#refunds). §4.2.1; code=E-4107, E-4108 and a well-known snake_case."
-    assert analysis.identifiers(text) == [
+    assert identifiers.identifiers(text) == [
         "ref-2024/07",
         "policy-v4#refunds",
         "4.2.1",
@@ -55,12 +55,12 @@ def test_identifiers_are_cut_out_of_punctuation() -> None:
         "well-known",
         "snake_case",
     ]
-    assert analysis.identifiers("plain words, here. And (there)") == []
+    assert identifiers.identifiers("plain words, here. And (there)") == []
 
 
 def test_compounds_are_not_codes() -> None:
     assert [
-        word for word in ("high-speed", "and/or", "E-4107", "ERR-TIMEOUT", "a_b", "4.2") if analysis.codes(word)
+        word for word in ("high-speed", "and/or", "E-4107", "ERR-TIMEOUT", "a_b", "4.2") if identifiers.codes(word)
     ] == [
         "E-4107",
         "ERR-TIMEOUT",
@@ -70,14 +70,14 @@ def test_compounds_are_not_codes() -> None:
 
 
 def test_squeezed_identifiers_have_letters_and_digits() -> None:
-    assert [analysis.squeeze(one) for one in ("e-4107", "4.2.1", "well-known")] == ["e4107", "", ""]
+    assert [identifiers.squeeze(one) for one in ("e-4107", "4.2.1", "well-known")] == ["e4107", "", ""]
 
 
 def test_short_parts_of_a_code_are_not_looked_for_by_themselves() -> None:
-    assert analysis.telling_parts("REF-2024/07") == ["ref", "2024"]
-    assert analysis.telling_parts("high-speed") == ["high", "speed"]
-    assert analysis.telling_parts("company's") == ["company"]
-    assert analysis.telling_parts("IT") == ["it"]
+    assert identifiers.telling_parts("REF-2024/07") == ["ref", "2024"]
+    assert identifiers.telling_parts("high-speed") == ["high", "speed"]
+    assert identifiers.telling_parts("company's") == ["company"]
+    assert identifiers.telling_parts("IT") == ["it"]
 
 
 def test_stems_join_english_forms() -> None:
@@ -85,7 +85,7 @@ def test_stems_join_english_forms() -> None:
 
 
 def test_hexadecimal_ids_have_no_words() -> None:
-    assert analysis.id_words("123e4567-e89b-12d3-a456-426614174000", "policy-v4#a") == "policy v4 a"
+    assert identifiers.id_words("123e4567-e89b-12d3-a456-426614174000", "policy-v4#a") == "policy v4 a"
 
 
 @given(st.text())
@@ -97,7 +97,7 @@ def test_located_words_are_the_words_and_lie_in_the_text(text: str) -> None:
 
 @given(st.text())
 def test_located_identifiers_are_the_identifiers(text: str) -> None:
-    assert [found for _, _, found in analysis.located_identifiers(text)] == analysis.identifiers(text)
+    assert [found for _, _, found in identifiers.located_identifiers(text)] == identifiers.identifiers(text)
 
 
 @given(st.text())
@@ -109,5 +109,5 @@ def test_folding_twice_changes_nothing_more(text: str) -> None:
 @pytest.mark.parametrize("text", ["a" * 300_000, "é" * 300_000, "a-" * 150_000, "日" * 300_000, "é-" * 150_000])
 def test_one_endless_word_takes_no_endless_time(text: str) -> None:
     analysis.words(text)
-    analysis.identifiers(text)
+    identifiers.identifiers(text)
     analysis.bigrams(text)
