@@ -137,12 +137,19 @@ def words_in(token: str) -> tuple[Word, ...]:
 
 
 def picked(text: str, tokens: list[str], flags: Iterable[object]) -> Iterator[tuple[int, str]]:
-    """Give (begin in the text, token) of the flagged ones among all its tokens, as `split` makes them."""
-    begin = before = 0
-    for at, token in compress(enumerate(tokens), flags):
-        rest = text[begin:].split(None, at - before)[-1]  # all that is left from this token on
-        begin, before = len(text) - len(rest), at
-        yield begin, token
+    """Give (begin in the text, token) of the flagged ones among all its tokens, as `split` makes them.
+
+    Equal tokens must have equal flags: the next place of a token is then the one meant.
+    """
+    at = 0
+    for token in compress(tokens, flags):
+        at = text.index(token, at)
+        end = at + len(token)
+        while (at and not text[at - 1].isspace()) or not (end == len(text) or text[end].isspace()):
+            at = text.index(token, at + 1)
+            end = at + len(token)
+        yield at, token
+        at = end
 
 
 def bigrams(text: str) -> list[str]:

@@ -141,7 +141,7 @@ def refresh(workspace: Workspace, *, seconds: float = 30.0, anew: bool = False) 
             if counts is None:
                 counts = _build(workspace, newest, connection)
             _clear_away(workspace)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # Tantivy raises ValueError for whatever goes wrong, a full disk too
         raise StoreError(f"The search index in {workspace.index} cannot be written: {error}.") from error
     return Refreshed(newest[0], built, counts[0], counts[1], time.perf_counter() - started)
 

@@ -43,6 +43,14 @@ def test_marks(text: str, query: str, expected: list[str]) -> None:
     assert marked(text, query) == expected
 
 
+def test_a_word_is_not_marked_inside_another() -> None:
+    assert match_spans("cart art, art-cart. start\nart", "art") == ((5, 8), (10, 13), (26, 29))
+
+
+def test_a_million_characters_of_matches_take_no_endless_time() -> None:
+    assert len(match_spans("art cart " * 110_000, "art")) == 2_000
+
+
 def test_slips_are_forgiven_in_fuzzy_mode_only() -> None:
     text = "Refunds need an approval, invoice 4107"
     assert marked(text, "aproval refnds 4108", "fuzzy") == ["Refunds", "approval"]
