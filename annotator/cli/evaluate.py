@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -69,7 +70,7 @@ def command(
     if form == "junit" and gate is None:
         raise InputError("JUnit has one test case per gate rule.", hint="Give a gate with --gate FILE.")
     rules = read_gate(gate) if gate else ()
-    gold_set = GoldSet.load(_release(ctx, gold) if gold.isdecimal() else gold)
+    gold_set = GoldSet.load(_release(ctx, gold) if gold.isdecimal() and not os.path.exists(gold) else gold)
 
     table = read_chunks(chunks) if chunks else None
 
@@ -83,7 +84,14 @@ def command(
         return evaluation
 
     before = scored(baseline) if baseline else None
-    result = report([scored(path) for path in runs], baseline=before, gate=rules)
+    evaluations = [scored(path) for path in runs]
+    if len({evaluation.run.name for evaluation in evaluations}) < len(evaluations):
+        # two files of one name in two folders: only the path tells them apart
+        evaluations = [
+            replace(evaluation, run=replace(evaluation.run, name=path))
+            for evaluation, path in zip(evaluations, runs, strict=True)
+        ]
+    result = report(evaluations, baseline=before, gate=rules)
     warned = dict.fromkeys(warning for run in result.runs for warning in run.evaluation.warnings)
     for warning in warned:
         click.echo(f"Warning: {warning}", err=True)

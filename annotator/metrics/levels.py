@@ -115,18 +115,18 @@ def to_spans(gold: GoldSet, run: Run, chunks: Mapping[str, Chunk]) -> tuple[Gold
     queries = dict(run.queries)
     for query_id in gold.grades:
         answer = answers.get(query_id, RunQuery(query_id))
-        units, grades[query_id] = _matched(answer.chunk_ids, _spans(gold, query_id), chunks, gold, query_id)
+        units, grades[query_id] = _matched(answer.chunk_ids, _spans(gold, query_id, chunks), chunks, gold, query_id)
         if query_id in answers:
             queries[query_id] = replace(answer, chunk_ids=units, candidates=(), filtered_out=())
     return replace(gold, grades=grades), replace(run, queries=queries)
 
 
-def _spans(gold: GoldSet, query_id: str) -> list[_Span]:
+def _spans(gold: GoldSet, query_id: str, chunks: Mapping[str, Chunk]) -> list[_Span]:
     found: dict[str, _Span] = {}
     for label in gold.labels(query_id):
         if label.relevance <= 0:
             continue
-        texts = [span.quote for span in label.evidence if span.quote.strip()] or [gold.texts.get(label.chunk_id, "")]
+        texts = [span.quote for span in label.evidence if span.quote.strip()] or [_judged_text(gold, label, chunks)]
         for number, text in enumerate(texts, 1):
             if not text.strip():
                 raise InputError(
@@ -139,16 +139,20 @@ def _spans(gold: GoldSet, query_id: str) -> list[_Span]:
     return list(found.values())
 
 
+def _judged_text(gold: GoldSet, label: GoldLabel, chunks: Mapping[str, Chunk]) -> str:
+    """Text of a labelled chunk: as the release has it, else as the chunk table has it unless it changed since."""
+    there = chunks.get(label.chunk_id)
+    unchanged = there is not None and label.sha256 in ("", there.sha256)
+    return gold.texts.get(label.chunk_id) or (there.text if there and unchanged else "")
+
+
 def _matched(
     chunk_ids: Sequence[str], spans: Sequence[_Span], chunks: Mapping[str, Chunk], gold: GoldSet, query_id: str
 ) -> tuple[tuple[str, ...], dict[str, int]]:
     """Unit of every retrieved chunk, in order, and the grades of all units of the query."""
     grades = {span.unit: span.grade for span in spans}
-    irrelevant = {
-        _plain(gold.texts[label.chunk_id])
-        for label in gold.labels(query_id)
-        if label.relevance <= 0 and label.chunk_id in gold.texts
-    }
+    labels = (label for label in gold.labels(query_id) if label.relevance <= 0)
+    irrelevant = {_plain(_judged_text(gold, label, chunks)) for label in labels} - {""}
     units: list[str] = []
     left = list(spans)
     for chunk_id in chunk_ids:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from os import PathLike
 
 from annotator import model
-from annotator.gold.textfile import decode, read_bytes
+from annotator.gold.textfile import decode, read_bytes, unpack
 from annotator.metrics.runfiles import read_rankings, read_run
 from annotator.metrics.trecrun import read_regular_trec
 
@@ -29,12 +29,17 @@ class Run(model.Run):
         place = os.fspath(path)
         regular = read_regular_trec(place)
         if regular is None:
-            data = read_bytes(place)
-            content, digest = read_run(decode(data, place), place), sha256(data).hexdigest()
-        else:
-            content, digest = regular
-        called = name or str(content.meta.get("name") or _stem(place))
-        return cls(called, content.queries, content.meta, digest, tuple(content.warnings))
+            return cls.from_bytes(read_bytes(place), place, name)
+        content, digest = regular
+        return cls(name or _stem(place), content.queries, {}, digest, tuple(content.warnings))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, file: str, name: str = "") -> Run:
+        """Read a run from the bytes of a file, for instance an uploaded one; `file` is its name in messages."""
+        data = unpack(data, file)
+        content = read_run(decode(data, file), file)
+        called = name or str(content.meta.get("name") or _stem(file))
+        return cls(called, content.queries, content.meta, sha256(data).hexdigest(), tuple(content.warnings))
 
     @classmethod
     def of(cls, rankings: Mapping[str, object], name: str = "run") -> Run:

@@ -72,6 +72,13 @@ def test_a_dash_reads_standard_input(folder: Path) -> None:
     assert json.loads(done.stdout)["runs"][0]["name"] == "standard input"
 
 
+def test_runs_of_one_name_are_told_apart_by_their_path(folder: Path) -> None:
+    (folder / "old").mkdir()
+    (folder / "old" / "run.trec").write_text(RUN, "utf-8")
+    done = call(folder, "--gold", "gold.jsonl", "--run", "run.trec", "--run", "old/run.trec", "--json")
+    assert [run["name"] for run in json.loads(done.stdout)["runs"]] == ["run.trec", "old/run.trec"]
+
+
 GATE = """\
 rules:
   - {measure: "Success@5", where: {domain: policy}, min: 1.0, severity: block}

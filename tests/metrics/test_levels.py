@@ -73,6 +73,12 @@ def test_a_label_without_a_quote_stands_for_its_whole_text(tmp_path: Path) -> No
     assert [c.grade for c in found.ranked("q")] == [None, 2]
 
 
+def test_bare_judgments_take_their_texts_from_the_chunk_table() -> None:
+    table = chunks(old="the whole text", new="before the whole text after")
+    found = evaluate(GoldSet.of({"q": {"old": 2}}), Run.of({"q": ["new"]}), k=[1], level="span", chunks=table)
+    assert found.measures["R@1"] == 1.0
+
+
 def test_the_same_evidence_again_is_judged_and_not_relevant(tmp_path: Path) -> None:
     gold = gold_of(tmp_path, [label("old", 3, "", "the evidence")])
     table = chunks(one="here is the evidence", two="the evidence, once more")

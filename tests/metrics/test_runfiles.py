@@ -54,6 +54,11 @@ def test_a_run_is_called_as_its_header_says_else_as_its_file(tmp_path: Path) -> 
     assert load(tmp_path, TRACE).meta == {"name": "hybrid", "index_version": "7"}
 
 
+def test_bytes_of_an_uploaded_file_are_a_run_too() -> None:
+    run = Run.from_bytes(gzip.compress(TRACE_LISTS.encode()), "upload.jsonl.gz")
+    assert (run.name, run.queries["q1"].chunk_ids) == ("upload", ("a", "b"))
+
+
 def test_the_trace_comes_along(tmp_path: Path) -> None:
     row = {
         "query_id": "q", "results": ["a"], "candidates": ["a", "b"],
