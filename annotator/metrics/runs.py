@@ -27,7 +27,8 @@ class Run(model.Run):
         Without a name it is called as its header says, or as its file. Raises InputError listing every fault.
         """
         place = os.fspath(path)
-        regular = read_regular_trec(place)
+        # a pipe can be read only once, so it goes the way that reads everything
+        regular = read_regular_trec(place) if os.path.isfile(place) else None
         if regular is None:
             return cls.from_bytes(read_bytes(place), place, name)
         content, digest = regular

@@ -127,6 +127,12 @@ def test_a_gate_that_does_not_fit_or_junit_without_one_is_exit_2(folder: Path) -
     assert call(folder, *arguments, "--format", "junit").returncode == 2
 
 
+def test_a_pipe_is_read_once(folder: Path) -> None:
+    trace = '{"query_id": "q1", "results": ["a"]}\n'
+    done = call(folder, "--gold", "gold.jsonl", "--run", "/dev/stdin", "--json", stdin=trace)
+    assert json.loads(done.stdout)["runs"][0]["counts"]["answered"] == 1, done.stderr
+
+
 def test_output_is_written_whole_and_leaves_nothing_beside_it(folder: Path) -> None:
     done = call(folder, "--gold", "gold.jsonl", "--run", "run.trec", "--json", "-o", "result.json")
     assert (done.returncode, done.stdout) == (0, "")
