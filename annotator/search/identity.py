@@ -16,7 +16,9 @@ _LONGEST_ID = 500
 _NEAR_CANDIDATES = 300
 _MOST_NEAR = 20
 _LEAST_ALIKE = 60.0
-_SHORTEST_MISTYPED = 5
+_SHORTEST_MISTYPED = 6
+_MOST_SHARING = 5_000
+_SLIP_WEIGHT = 20.0
 
 
 def ranked_by_id(reader: Reader, typed: Typed, limit: int, offset: int) -> tuple[int, list[tuple[str, float]]]:
@@ -45,10 +47,13 @@ def ranked_by_id(reader: Reader, typed: Typed, limit: int, offset: int) -> tuple
 
 
 def _near(reader: Reader, key: str, conditions: list[tuple[Occur, Query]]) -> list[tuple[str, float]]:
-    """Return (chunk_id, likeness below 1) of ids that have slips or words in common with the typed one."""
-    candidates = [_term(reader, "identifiers", word) for word in analysis.words(key)]
+    """Return (chunk_id, likeness below 1) of ids that have slips or telling words in common with the typed one."""
+    words = [word for word in analysis.words(key) if reader.searcher.doc_freq("identifiers", word) <= _MOST_SHARING]
+    candidates = [_term(reader, "identifiers", word) for word in words]
     if len(key) >= _SHORTEST_MISTYPED:
-        candidates += [_fuzzy(reader, key, 2, prefix=False), _fuzzy(reader, key, 1, prefix=True)]
+        slips = [_fuzzy(reader, key, edits, prefix=False) for edits in (1, 2)]
+        slips.append(_fuzzy(reader, key, 1, prefix=True))
+        candidates += [Query.const_score_query(one, _SLIP_WEIGHT) for one in slips]
     if not candidates:
         return []
     either = Query.boolean_query([(Occur.Should, one) for one in candidates])
