@@ -78,7 +78,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, figures: Iterab
 
     top = "".join(cell(place, name, "th") for place, name in enumerate(head))
     body = "".join(f"<tr>{''.join(cell(place, one, 'td') for place, one in enumerate(row))}</tr>" for row in rows)
-    st.html(f'<table class="an-table"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>')
+    st.html(
+        f'<div class="an-wide"><table class="an-table"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
 
 
 def pairs(shown: Iterable[Pair]) -> None:

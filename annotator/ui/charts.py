@@ -29,7 +29,9 @@ _RAMP = {
 }  # fmt: skip
 """Background and text of each step."""
 _LINE = {"light": "#b6bec9", "dark": "#4a5361"}
-_ROW = 46
+_ROW = 40
+_BELOW = 60
+"""Pixels of a row of cells, and of the legend below."""
 _MOST_VALUES = 10
 
 
@@ -72,7 +74,7 @@ def coverage(counts: Mapping[str, Mapping[str, int]], targets: Mapping[str, Mapp
     )
     chart = cells + _text(base, "said:N", -8, 14, "bold") + _text(base, "value:N", 9, 11, "normal")
     words = f"Questions per facet and value: {'; '.join(_spoken(row) for row in rows)}"
-    chart = chart.properties(height=_ROW * len(facets) + 30).configure_view(strokeWidth=0)
+    chart = chart.properties(height=_ROW * len(facets) + _BELOW).configure_view(strokeWidth=0)
     st.altair_chart(chart, alt=words)
 
 

@@ -11,6 +11,9 @@ import streamlit as st
 
 __all__ = ["key", "one"]
 
+_ROW = 35
+"""Pixels of a row, as Streamlit draws them."""
+
 
 def one(
     name: str,
@@ -22,20 +25,22 @@ def one(
     required: bool = True,
     on_choice: Callable[[], None] | None = None,
 ) -> str:
-    """Show the columns and return the id of the chosen row; `ids` names the rows in their order.
+    """Show the columns, at most `height` pixels high, and return the id of the chosen row; `ids` names the rows.
 
     With `required` the first row is chosen until somebody chooses another, else "" says that none is. Nothing may
     be chosen of no rows.
     """
-    event: Any = st.dataframe(
-        dict(columns),
-        key=key(name, ids),
-        on_select=on_choice or "rerun",
-        selection_mode="single-row-required" if required else "single-row",
-        hide_index=True,
-        height=height,
-        column_config=dict(config or {}),
-    )
+    # The container is for style.css, which takes the list's toolbar away: it would cover the filters above.
+    with st.container(key=f"choice-{name.replace('.', '-')}"):
+        event: Any = st.dataframe(
+            dict(columns),
+            key=key(name, ids),
+            on_select=on_choice or "rerun",
+            selection_mode="single-row-required" if required else "single-row",
+            hide_index=True,
+            height=min(height, _ROW * (len(ids) + 1) + 2),
+            column_config=dict(config or {}),
+        )
     rows = event["selection"]["rows"]
     if not rows:
         return ids[0] if required else ""
