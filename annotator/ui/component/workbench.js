@@ -154,13 +154,13 @@ class Workbench {
     this.note = make("div", "note");
     this.note.setAttribute("role", "alert");
     this.others = make("div", "others");
-    const say = make("div", "say");
-    say.append(this.others, this.reason);
+    const bar = make("div", "bar");
+    bar.append(this.grades, this.others);
     const foot = make("footer", "footer");
     this.statusLine = make("div", "statusline");
     this.progress = make("div", "quiet progress");
     this.statusLine.append(this.status, this.progress, this.note);
-    foot.append(this.grades, say, this.quotes, this.statusLine);
+    foot.append(bar, this.reason, this.quotes, this.statusLine);
     this.pane = make("section", "pane");
     this.pane.append(this.idLine, this.meta, this.scroll, foot);
     this.empty = make("section", "pane empty");
@@ -491,7 +491,7 @@ class Workbench {
     if (this.root.activeElement !== this.reason && this.reason.value !== working.reason) this.reason.value = working.reason;
     this.reason.placeholder = this.pendingCannot
       ? "Why can’t it be judged? Then Ctrl+Enter"
-      : "Reason (r), then Ctrl+Enter";
+      : "Why this grade? r to write, Ctrl+Enter to save and go on";
     this.reason.classList.toggle("asked", Boolean(this.pendingCannot));
     const chips = working.evidence.map((one, at) => {
       const chip = make("span", "chip");
