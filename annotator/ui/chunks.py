@@ -174,7 +174,7 @@ def _search(session: Session) -> None:
         return
     for hit in found.hits:
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            with st.container():
+            with st.container(gap=None):
                 text.line([hit.chunk_id, hit.doc_id], quiet=False)
                 text.marked(hit.snippet, hit.spans, css="an-snippet")
             if hit.doc_id and st.button("Read", key=f"read:{hit.chunk_id}", help="Read its document in order"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from annotator.services.overview import Home
@@ -26,15 +28,19 @@ _GAPS_SHOWN = 6
 def next_step(session: Session, found: Home) -> None:
     """Say in one sentence what to do next, with the one button that leads there."""
     step = found.next_step
-    # Without a page for reviewing, what is in dispute stands among what blocks the next version.
-    page = step.page if step.page in shell.pages() else "gold_sets"
+    if step.page not in shell.pages():  # settling disputes is not a page of this app yet: labelling goes on
+        waiting = f"Continue labelling: {blocks.count(found.queue, 'open question')} waiting for you."
+        more = replace(step, sentence=waiting, page="annotate", query_id=found.next_query)
+        step = more if found.next_query else replace(step, page="gold_sets")
     with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         with st.container(width="stretch"):
             blocks.lead("What to do next", step.sentence)
-        if st.button(_LABELS[page], type="primary", key="next", icon=":material/arrow_forward:", icon_position="right"):
-            st.switch_page(shell.page(page), query_params={"query": step.query_id} if step.query_id else None)
+        if st.button(
+            _LABELS[step.page], type="primary", key="next", icon=":material/arrow_forward:", icon_position="right"
+        ):
+            st.switch_page(shell.page(step.page), query_params={"query": step.query_id} if step.query_id else None)
         labels = session.person.role != "reader"
-        if labels and page != "annotate" and found.next_query and st.button("Continue labelling", key="continue"):
+        if labels and step.page != "annotate" and found.next_query and st.button("Continue labelling", key="continue"):
             st.switch_page(shell.page("annotate"), query_params={"query": found.next_query})
 
 
@@ -67,8 +73,8 @@ def coverage(found: Home) -> None:
         text.box("Every kind of question that is wanted is there.", "good")
     unset = {facet.replace("_", " "): number for facet, number in found.coverage.unset.items() if number}
     if unset:
-        listed = ", ".join(f"{facet} of {number}" for facet, number in unset.items())
-        text.line([f"Not filled in yet: {listed}."])
+        listed = ", ".join(f"{facet} ({blocks.count(number, 'question')})" for facet, number in unset.items())
+        text.line([f"Without a value: {listed}."])
 
 
 def workspace(found: Home) -> None:

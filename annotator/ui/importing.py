@@ -7,7 +7,7 @@ from typing import Protocol
 
 import streamlit as st
 
-from annotator.errors import InputError
+from annotator.errors import AnnotatorError, InputError
 from annotator.services.importing import ImportReport
 from annotator.ui import blocks, text
 
@@ -37,9 +37,9 @@ def file(name: str, kinds: list[str], thing: str, ask: Callable[[], Importing | 
     only_good = False
     try:
         report = importing(source, dry_run=True, only_good=False)
-    except InputError as error:
+    except AnnotatorError as error:
         text.problem(error, key=f"{name}.problems")
-        if not partly or not error.problems:
+        if not partly or not isinstance(error, InputError) or not error.problems:
             return
         only_good = st.checkbox(
             "Import the good rows only, and get the others back as a file", key=f"{name}.good:{turn}"

@@ -254,6 +254,15 @@ def test_a_run_is_imported_by_name(demo: Workspace, visit: Visit) -> None:
     assert preview.stored_runs(demo)[0].name == "by hand"
 
 
+def test_a_run_under_a_taken_name_is_refused_where_it_was_asked_for(demo: Workspace, visit: Visit) -> None:
+    app = visit("metrics")
+    _button(app, "run.open").click().run()
+    app.text_input(key="import.run_name").input("hybrid").run()
+    sound(app.file_uploader[0].upload("run.csv", b"query_id,chunk_id,score\nKW-001,c,1\n", "text/csv").run())
+    assert not _has(app, "run.go") or _button(app, "run.go").click().run()
+    assert "another run with the name" in html.unescape(shown(app))
+
+
 # Chunks
 
 
