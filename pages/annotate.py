@@ -9,7 +9,7 @@ session = shell.require("annotator")
 
 with shell.errors():
     asked = st.session_state.pop("annotate.query", None) or st.query_params.get("query", "")
-    desk = labelling.desk(session.workspace, session.who, asked)
+    desk = labelling.desk(session.workspace, asked)
     if desk is None:
         text.box("There is no question to work on yet. Write the first one on the Queries page.")
         st.page_link(shell.page("queries"), label="Go to Queries", icon=":material/quiz:")

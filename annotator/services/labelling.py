@@ -95,8 +95,8 @@ class Candidate:
     draft: tuple[str, tuple[Evidence, ...]] | None
 
 
-def desk(workspace: Workspace, who: str, query_id: str = "") -> Desk | None:
-    """Return the person's desk for a question, by default the first open one; None when there is no question.
+def desk(workspace: Workspace, query_id: str = "") -> Desk | None:
+    """Return the desk for a question, by default the first open one; None when there is no question.
 
     Raises NotFound when the id is unknown.
     """

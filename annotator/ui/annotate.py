@@ -95,7 +95,7 @@ def bench(session: Session, desk: Desk) -> None:
         mode = st.selectbox(
             "Kind of search",
             list(_MODES),
-            format_func=_MODES.get,
+            format_func=_MODES.__getitem__,
             key=f"mode:{query_id}",
             label_visibility="collapsed",
             disabled=tab != "Search",

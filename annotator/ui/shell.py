@@ -48,7 +48,7 @@ class Session:
         return self.person.name
 
 
-def pages() -> dict[str, st.Page]:  # type: ignore[valid-type]
+def pages() -> dict[str, st.Page]:
     """Return every page of the app by its name."""
     folder = project_root() / "pages"
     return {

@@ -144,14 +144,14 @@ def test_candidates_carry_place_own_label_and_draft_but_nobody_elses(workspace: 
 
 
 def test_desk_steps_through_the_queue(workspace: Workspace) -> None:
-    desk = labelling.desk(workspace, "Ana", "q2")
+    desk = labelling.desk(workspace, "q2")
     assert desk is not None
     assert (desk.position, desk.total, desk.previous, desk.following, desk.next_open) == (2, 3, "q1", "q3", "q3")
-    first = labelling.desk(workspace, "Ana")
+    first = labelling.desk(workspace)
     assert first is not None
     assert first.query.query_id == "q1"
     with pytest.raises(NotFound):
-        labelling.desk(workspace, "Ana", "nope")
+        labelling.desk(workspace, "nope")
 
 
 def test_around_gives_the_chunks_before_and_after(workspace: Workspace) -> None:
