@@ -29,9 +29,11 @@ __all__ = ["command"]
 def command(workspace: Workspace, duplicates: Literal["refuse", "first", "last"], as_json: bool) -> None:
     """Read the live chunk table and take over what is new, changed or gone. The live table is never written to."""
     from annotator.services.chunk_table import sync
+    from annotator.services.search import bring_up_to_date
 
     with _progress() as progress:
         result = sync(workspace, acting(), duplicates=duplicates, progress=progress)
+    bring_up_to_date(workspace)  # here rather than at somebody's first search
     if as_json:
         echo_json(dataclasses.asdict(result))
         return

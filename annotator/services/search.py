@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
+from annotator.errors import Conflict
+from annotator.search import index
 from annotator.search.highlight import match_spans, matcher
 from annotator.search.query import parse
 from annotator.search.run import MODES, SearchHit, SearchResult, search
@@ -11,7 +14,26 @@ from annotator.services.baseline import baseline
 from annotator.store import corpus
 from annotator.store.database import Workspace
 
-__all__ = ["MODES", "SearchHit", "SearchResult", "baseline", "filters", "marks", "match_spans", "search"]
+__all__ = [
+    "MODES",
+    "SearchHit",
+    "SearchResult",
+    "baseline",
+    "bring_up_to_date",
+    "filters",
+    "marks",
+    "match_spans",
+    "search",
+]
+
+
+def bring_up_to_date(workspace: Workspace) -> None:
+    """Take the newest sync into the index now, so that nobody's first search has to wait for it.
+
+    Where another process is at it already, that one's work is enough.
+    """
+    with suppress(Conflict):
+        index.refresh(workspace)
 
 
 def filters(workspace: Workspace) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from annotator.errors import AnnotatorError, InputError
-from annotator.services import chunk_table
+from annotator.services import chunk_table, search
 from annotator.services.chunk_table import Duplicates, SyncResult
 from annotator.ui import blocks, text
 from annotator.ui.shell import Session
@@ -70,6 +70,8 @@ def run(session: Session, duplicates: Duplicates = "refuse") -> None:
             duplicates=duplicates,
             progress=show,
         )
+        bar.progress(1.0, text="Bringing the search up to date…")
+        search.bring_up_to_date(session.workspace)
     except AnnotatorError as error:
         hint = error.hint
         if isinstance(error, InputError) and "--duplicates" in hint:
