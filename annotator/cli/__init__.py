@@ -12,14 +12,16 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Concatenate, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 import click
 
 from annotator.errors import AnnotatorError, InputError, shorten
-from annotator.services.workspace import Workspace, default_home
 
-__all__ = ["COMMANDS", "acting", "annotator", "echo_json", "main", "pass_workspace"]
+if TYPE_CHECKING:
+    from annotator.services.workspace import Workspace
+
+__all__ = ["COMMANDS", "acting", "annotator", "chosen_workspace", "echo_json", "main", "pass_workspace"]
 
 COMMANDS: Final = {
     "init": "annotator.cli.init",
@@ -96,8 +98,16 @@ class _LazyGroup(click.Group):
 @click.pass_context
 def annotator(ctx: click.Context, home: Path | None, who: str | None) -> None:
     """Build a golden set for retrieval evaluation with domain experts, and score runs against it."""
-    ctx.obj = Workspace(home.expanduser() if home else default_home())
+    ctx.obj = home.expanduser() if home else None
     ctx.meta[_ACTING] = who
+
+
+def chosen_workspace() -> Workspace:
+    """Return the workspace the present command is about; it may not exist yet."""
+    # imported here, as the store takes longer to load than `evaluate`, which can do without
+    from annotator.services.workspace import Workspace, default_home
+
+    return Workspace(click.get_current_context().obj or default_home())
 
 
 def pass_workspace(function: Callable[Concatenate[Workspace, P], R]) -> Callable[P, R]:
@@ -105,7 +115,7 @@ def pass_workspace(function: Callable[Concatenate[Workspace, P], R]) -> Callable
 
     @functools.wraps(function)
     def opened(*args: P.args, **kwargs: P.kwargs) -> R:
-        workspace: Workspace = click.get_current_context().obj
+        workspace = chosen_workspace()
         workspace.open()
         return function(workspace, *args, **kwargs)
 

@@ -70,7 +70,7 @@ def command(
     if form == "junit" and gate is None:
         raise InputError("JUnit has one test case per gate rule.", hint="Give a gate with --gate FILE.")
     rules = read_gate(gate) if gate else ()
-    gold_set = GoldSet.load(_release(ctx, gold) if gold.isdecimal() and not os.path.exists(gold) else gold)
+    gold_set = GoldSet.load(_release(gold) if gold.isdecimal() and not os.path.exists(gold) else gold)
 
     table = read_chunks(chunks) if chunks else None
 
@@ -112,10 +112,11 @@ def _printed(result: Report, form: str, per_query: bool) -> str:
     return as_markdown(result) if form == "markdown" else as_text(result)
 
 
-def _release(ctx: click.Context, version: str) -> str:
+def _release(version: str) -> str:
     """Find the release folder of a version number in the workspace's `releases/`."""
-    home = getattr(ctx.obj, "home", None) or os.environ.get("ANNOTATOR_HOME") or os.path.join("data", "workspace")
-    folder = os.path.join(os.fspath(home), "releases")
+    from annotator.cli import chosen_workspace
+
+    folder = os.fspath(chosen_workspace().releases)
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     found = [name for name in names if name.removesuffix(".zip").endswith(f"-v{version}")]
     folders = [name for name in found if not name.endswith(".zip")] or found

@@ -114,7 +114,7 @@ def test_a_name_that_cannot_be_kept_is_refused(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_evaluate_starts_without_what_it_does_not_need() -> None:
-    heavy = ("streamlit", "pandas", "numpy", "sqlite_utils", "tantivy", "rapidfuzz", "yaml", "msgspec")
+    heavy = ("streamlit", "pandas", "numpy", "sqlite_utils", "tantivy", "rapidfuzz", "yaml", "msgspec", "sqlite3")
     code = (
         "import sys; from annotator.cli import main; main(['evaluate', '--help']);"
         f"sys.exit(','.join(name for name in {heavy} if name in sys.modules) or 0)"
