@@ -16,7 +16,7 @@ from annotator.metrics.evaluation import Evaluation, mean
 from annotator.metrics.measures import parse
 from annotator.metrics.operations import latencies, operation_names, operations
 
-__all__ = ["Check", "Rule", "Verdict", "judge", "read_gate"]
+__all__ = ["Check", "QueryFigure", "Rule", "Verdict", "judge", "parse_gate", "read_gate"]
 
 LIMITS: Final = ("min", "max", "max_drop", "max_increase")
 AGAINST_BASELINE: Final = ("max_drop", "max_increase")
@@ -47,8 +47,20 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryFigure:
+    """The figure of a single query, and the baseline's where the rule compares."""
+
+    query_id: str
+    now: float
+    before: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
-    """What a rule says of a run. `value` is the figure that met the limit: itself, its drop or its increase."""
+    """What a rule says of a run. `value` is the figure that met the limit: itself, its drop or its increase.
+
+    `queries` are those that moved a figure beyond its limit, the worst first; empty for a rule that was kept.
+    """
 
     rule: Rule
     run: str
@@ -56,6 +68,7 @@ class Check:
     n: int
     outcome: str
     reason: str
+    queries: tuple[QueryFigure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +80,17 @@ class Verdict:
 
 
 def read_gate(path: str) -> tuple[Rule, ...]:
-    """Read a gate file. Raises InputError naming every unknown key, measure, severity and misplaced value."""
+    """Read a gate file. Raises InputError naming every unknown key, severity and misplaced value."""
+    return parse_gate(read_text(path), path)
+
+
+def parse_gate(text: str, path: str) -> tuple[Rule, ...]:
+    """Read the text of a gate file; `path` is its name in messages. Raises InputError as `read_gate` does."""
     import yaml
 
     problems: list[Problem] = []
     try:
-        root = yaml.compose(read_text(path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise InputError(f"{path} is no gate.", problems=[Problem(f"not YAML: {error.problem}", path, line)]) from None
@@ -205,7 +223,27 @@ def _check(rule: Rule, evaluation: Evaluation, baseline: Evaluation | None) -> C
         value, said = now, f"is {now:.4f}"
         kept = now >= rule.limit - ROUNDING if rule.kind == "min" else now <= rule.limit + ROUNDING
     reason = f"{said}; {rule.kind} is {rule.limit:g}"
-    return Check(rule, evaluation.run.name, value, n, "pass" if kept else rule.severity, reason)
+    if kept:
+        return Check(rule, evaluation.run.name, value, n, "pass", reason)
+    to_blame = _beyond(rule, evaluation, baseline if rule.kind in AGAINST_BASELINE else None, query_ids)
+    return Check(rule, evaluation.run.name, value, n, rule.severity, reason, to_blame)
+
+
+def _beyond(
+    rule: Rule, evaluation: Evaluation, baseline: Evaluation | None, query_ids: Sequence[str]
+) -> tuple[QueryFigure, ...]:
+    """The queries that are worse than the limit, or than the baseline, the worst first."""
+    found: list[tuple[float, QueryFigure]] = []
+    for query_id in query_ids:
+        now = _figure(rule, evaluation, [query_id])
+        before = _figure(rule, baseline, [query_id]) if baseline is not None else None
+        if now is None or (baseline is not None and before is None):
+            continue
+        excess = now - (rule.limit if before is None else before)
+        excess = -excess if rule.kind in ("min", "max_drop") else excess
+        if excess > ROUNDING:
+            found.append((-excess, QueryFigure(query_id, now, before)))
+    return tuple(figure for _, figure in sorted(found, key=lambda one: (one[0], one[1].query_id)))
 
 
 def _measured(rule: Rule, evaluation: Evaluation, query_ids: Sequence[str]) -> int:

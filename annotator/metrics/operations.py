@@ -21,7 +21,7 @@ def operation_names(cuts: Sequence[int]) -> tuple[str, ...]:
 
 def operations(evaluation: Evaluation, query_ids: Collection[str] | None = None) -> dict[str, float | None]:
     """Figures of operation over the judged queries, or over some of them."""
-    asked = [query_id for query_id in evaluation.per_query if query_ids is None or query_id in query_ids]
+    asked = list(evaluation.per_query if query_ids is None else query_ids)
     answers = [evaluation.run.queries.get(query_id, RunQuery(query_id)) for query_id in asked]
     taken = latencies(evaluation, asked)
     timeouts = [answer.trace["timed_out"] is True for answer in answers if "timed_out" in answer.trace]

@@ -9,11 +9,15 @@ from annotator.metrics.diagnose import ACTIONS, count_kinds, reading
 from annotator.metrics.evaluation import Evaluation
 from annotator.metrics.gate import Check, Verdict
 from annotator.metrics.measures import parse
+from annotator.metrics.reasons import Reason
 from annotator.metrics.report import Report, RunReport
 
 __all__ = ["as_junit", "as_markdown", "as_text"]
 
 Row = Sequence[str]
+
+REASONS_SHOWN = 10
+"""Queries named under a rule that was not kept; JSON has all."""
 
 
 def as_text(result: Report) -> str:
@@ -30,6 +34,8 @@ def as_text(result: Report) -> str:
     if result.verdict:
         lines += ["", f"Gate: {result.verdict.verdict}"]
         lines += _aligned([(check.outcome, *_check_cells(check)) for check in result.verdict.checks])
+        for check in result.verdict.checks:
+            lines += _why_lines(result, check, "    ")
     return "\n".join(lines) + "\n"
 
 
@@ -40,6 +46,8 @@ def as_markdown(result: Report) -> str:
         lines += [f"## Retrieval gate: {result.verdict.verdict}", ""]
         rows = [(f"**{check.outcome}**", *map(_cell, _check_cells(check))) for check in result.verdict.checks]
         lines += [*_table(("outcome", "run", "rule", "scope", "reason"), rows), ""]
+        for check in result.verdict.checks:
+            lines += _why_table(result, check)
     lines += [_cell(_gold_line(result)), ""]
     for run in result.runs:
         evaluation = run.evaluation
@@ -52,7 +60,7 @@ def as_markdown(result: Report) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def as_junit(verdict: Verdict) -> str:
+def as_junit(result: Report, verdict: Verdict) -> str:
     """Print the verdict as JUnit XML, one test case per rule and run; what only warns is skipped, not failed."""
     from xml.sax.saxutils import escape, quoteattr
 
@@ -64,7 +72,8 @@ def as_junit(verdict: Verdict) -> str:
         name = attribute(f"{check.rule} [{check.rule.scope}]")
         lines = [f"  <testcase classname={attribute(check.run)} name={name}>"]
         if check.outcome == "block":
-            lines.append(f"    <failure message={attribute(check.reason)}>{escape(_printable(check.reason))}</failure>")
+            said = "\n".join([check.reason, *_why_lines(result, check, "")])
+            lines.append(f"    <failure message={attribute(check.reason)}>{escape(_printable(said))}</failure>")
         elif check.outcome != "pass":
             lines.append(f"    <skipped message={attribute(f'{check.outcome}: {check.reason}')}/>")
         cases.append("\n".join([*lines, "  </testcase>"]))
@@ -72,6 +81,37 @@ def as_junit(verdict: Verdict) -> str:
     skipped = sum(check.outcome in ("warn", "too_small") for check in verdict.checks)
     head = f'<testsuite name="retrieval gate" tests="{len(cases)}" failures="{failures}" skipped="{skipped}">'
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *cases, "</testsuite>"]) + "\n"
+
+
+def _why_lines(result: Report, check: Check, indent: str) -> Iterator[str]:
+    found = result.reasons(check)
+    if found:
+        yield f"{indent}{check.run}, {check.rule}, {check.rule.scope}:"
+    for one in found[:REASONS_SHOWN]:
+        before = "" if one.before is None else f"{one.before:.4f} to "
+        why = f": {one.why}" if one.why else ""
+        yield f"{indent}  {one.query_id} {before}{one.now:.4f}{why}"
+    if len(found) > REASONS_SHOWN:
+        yield f"{indent}  and {len(found) - REASONS_SHOWN} more queries"
+
+
+def _why_table(result: Report, check: Check) -> Iterator[str]:
+    found = result.reasons(check)
+    if not found:
+        return
+    yield from (f"**{_cell(str(check.rule))}**, {_cell(check.rule.scope)}: the queries behind it", "")
+    compared = found[0].before is not None and result.baseline is not None
+    name = result.baseline.run.name if compared and result.baseline else ""
+    head = ("query", "question", *([_cell(name)] if compared else []), _cell(check.run), "why")
+    yield from _table(head, [_why_cells(one, compared) for one in found[:REASONS_SHOWN]])
+    if len(found) > REASONS_SHOWN:
+        yield from ("", f"And {len(found) - REASONS_SHOWN} more queries.")
+    yield ""
+
+
+def _why_cells(one: Reason, compared: bool) -> Row:
+    before = [f"{one.before:.4f}" if one.before is not None else ""] if compared else []
+    return tuple(_cell(cell) for cell in (one.query_id, one.question, *before, f"{one.now:.4f}", one.why))
 
 
 def _gold_line(result: Report) -> str:

@@ -15,6 +15,7 @@ from annotator.metrics.evaluation import Evaluation
 from annotator.metrics.gate import Check, Rule, Verdict, judge
 from annotator.metrics.holes import holes
 from annotator.metrics.operations import operations
+from annotator.metrics.reasons import Reason, reasons
 
 __all__ = ["Report", "RunReport", "as_json", "document", "report"]
 
@@ -37,6 +38,12 @@ class Report:
 
     runs: tuple[RunReport, ...]
     verdict: Verdict | None
+    baseline: Evaluation | None = None
+
+    def reasons(self, check: Check) -> tuple[Reason, ...]:
+        """Why a check of the verdict was not kept, query by query, the worst first."""
+        evaluation = next(run.evaluation for run in self.runs if run.evaluation.run.name == check.run)
+        return reasons(check, evaluation, self.baseline)
 
 
 def report(
@@ -59,7 +66,7 @@ def report(
         )
         for evaluation in evaluations
     )
-    return Report(runs, judge(gate, evaluations, baseline) if gate else None)
+    return Report(runs, judge(gate, evaluations, baseline) if gate else None, baseline)
 
 
 def document(result: Report, *, per_query: bool = False) -> dict[str, object]:
@@ -80,7 +87,7 @@ def document(result: Report, *, per_query: bool = False) -> dict[str, object]:
         "runs": [_run(run, per_query) for run in result.runs],
     }
     if result.verdict is not None:
-        checks = [_check(check) for check in result.verdict.checks]
+        checks = [_check(check) | _why(result, check) for check in result.verdict.checks]
         shown["gate"] = {"verdict": result.verdict.verdict, "rules": checks}
     return shown
 
@@ -174,4 +181,13 @@ def _check(check: Check) -> dict[str, object]:
         "n": check.n,
         "outcome": check.outcome,
         "reason": check.reason,
+    }
+
+
+def _why(result: Report, check: Check) -> dict[str, object]:
+    return {
+        "queries": [
+            {"query_id": one.query_id, "value": one.now, "baseline": one.before, "why": one.why}
+            for one in result.reasons(check)
+        ]
     }

@@ -141,9 +141,9 @@ rules:
 def test_junit_has_one_case_per_rule_and_survives_any_name(tmp_path: Path, gold: GoldSet) -> None:
     (tmp_path / "gate.yaml").write_text(RULES, "utf-8")
     run = evaluate(gold, Run.of({"q0": ["a"], "q1": ["a"], "q2": ["a"]}, '<"&\x01>'), k=[10])
-    verdict = report([run], gate=read_gate(str(tmp_path / "gate.yaml"))).verdict
-    assert verdict is not None
-    suite = ElementTree.fromstring(as_junit(verdict))
+    result = report([run], gate=read_gate(str(tmp_path / "gate.yaml")))
+    assert result.verdict is not None
+    suite = ElementTree.fromstring(as_junit(result, result.verdict))
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
     assert [[child.tag for child in case] for case in suite] == [["failure"], ["skipped"], []]
 
