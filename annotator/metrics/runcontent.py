@@ -86,7 +86,8 @@ class RunContent:
             raise InputError(f"{self.file} cannot be used as a run.", problems=in_order)
         if self.reordered:
             self.warnings.append(
-                f"{self.reordered} queries list their chunks in another order than their scores; the score decides."
+                f"{self.reordered} queries list their chunks in another order than their scores say (equal scores: by "
+                "id, descending); the scores decide."
             )
         if self.narrow:
             named = ", ".join(self.narrow[:5]) + (" …" if len(self.narrow) > 5 else "")

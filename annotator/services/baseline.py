@@ -12,6 +12,7 @@ from annotator.errors import InputError, Problem
 from annotator.gold.archive import write_file
 from annotator.model import id_fault
 from annotator.search import index
+from annotator.search.index import Reader
 from annotator.search.query import parse
 from annotator.search.run import ranked
 from annotator.services.importing.rows import Row, Source, open_file, text_fault
@@ -46,7 +47,8 @@ def baseline(
 ) -> Iterator[Ranking]:
     """Search for every query of the workspace, or those given as (query_id, question), in order.
 
-    Brings the index up to date first. Raises InputError for an unknown mode or a depth below 1.
+    Equal scores are in the order in which runs are read (chunk id, descending), so that what is scored is what was
+    listed. Brings the index up to date first. Raises InputError for an unknown mode or a depth below 1.
     """
     if mode not in MODES:
         raise InputError(f"There is no baseline mode {mode!r}.", hint=f"Choose one of: {', '.join(MODES)}.")
@@ -55,7 +57,7 @@ def baseline(
     index.refresh(workspace)
     reader = index.current(workspace)
     asked = _stored(workspace) if queries is None else queries
-    return ((query_id, ranked(reader, parse(question), mode=mode, limit=depth)[1]) for query_id, question in asked)
+    return ((query_id, _hits(reader, question, mode, depth)) for query_id, question in asked)
 
 
 def write_baseline(
@@ -124,6 +126,11 @@ def read_questions(source: Source) -> list[Question]:
             file.fault(row.line, "this query_id has another question above", "query_id", query_id)
     file.refuse_faults()
     return list(questions.items())
+
+
+def _hits(reader: Reader, question: str, mode: str, depth: int) -> list[tuple[str, float]]:
+    _, found = ranked(reader, parse(question), mode=mode, limit=depth)
+    return sorted(found, key=lambda hit: (hit[1], hit[0]), reverse=True)
 
 
 def _stored(workspace: Workspace) -> list[Question]:

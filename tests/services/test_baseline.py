@@ -52,6 +52,16 @@ def test_the_trace_is_a_run_that_can_be_evaluated(workspace: Workspace, tmp_path
     assert run.problems == []
 
 
+def test_equal_scores_stand_in_the_order_in_which_runs_are_read(tmp_path: Path) -> None:
+    made = Workspace(tmp_path / "home")
+    made.create()
+    sync(made, [Chunk(name, "refund policy") for name in ("b", "c", "a")])
+    path = tmp_path / "run.jsonl"
+    write_baseline(made, path, queries=[("q1", "refund")])
+    assert [hit["chunk_id"] for hit in json.loads(path.read_text().splitlines()[1])["results"]] == ["c", "b", "a"]
+    assert read_run(path.read_text(), "run.jsonl").warnings == []
+
+
 def test_trec_refuses_ids_with_white_space_and_lists_them(workspace: Workspace, tmp_path: Path) -> None:
     path = tmp_path / "run.trec"
     with pytest.raises(InputError) as caught:
