@@ -209,7 +209,8 @@ def _check(rule: Rule, evaluation: Evaluation, baseline: Evaluation | None) -> C
     now = _figure(rule, evaluation, query_ids)
     before = _figure(rule, baseline, query_ids) if baseline is not None else None
     if n < rule.min_queries or now is None:
-        reason = f"{n} queries with a figure, fewer than {rule.min_queries}: nothing can be said"
+        counted = f"{n} {'query' if n == 1 else 'queries'} with a figure"
+        reason = f"{counted}, fewer than {rule.min_queries}: nothing can be said"
         return Check(rule, evaluation.run.name, None, n, "too_small", reason)
     if rule.kind in AGAINST_BASELINE and before is None:
         return Check(rule, evaluation.run.name, None, n, "too_small", "the baseline has no such figure")
