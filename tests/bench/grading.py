@@ -83,7 +83,7 @@ def _figures(started: Browser, app: App, made: Workspace, name: str, bare: float
 
 
 def _bare(started: Browser) -> list[float]:
-    app = App(script="tests/bench/bare_page.py")
+    app = App(script="tests/bench/_bare_page.py")
     try:
         page = open_page(started, app.url)
         page.evaluate("window.watch = '[data-testid=\"stText\"]';" + _PROBE)
