@@ -180,9 +180,16 @@ def contains(text: str, quote: str) -> bool:
     if len(text) < len(quote) * ALIGNED / 100 or (words and len(words & _words(text)) < len(words) * 0.4):
         return False
     from rapidfuzz import fuzz
+    from rapidfuzz.distance import LCSseq
 
-    alike = fuzz.ratio if len(text) <= len(quote) else fuzz.partial_ratio
-    return bool(alike(quote, text, score_cutoff=ALIGNED) >= ALIGNED)
+    place = text
+    if len(text) > len(quote):
+        aligned = fuzz.partial_ratio_alignment(quote, text, score_cutoff=ALIGNED)
+        if aligned is None:
+            return False
+        # at the ends of the text the aligned place may be shorter, and is then like only a part of the quote
+        place = text[aligned.dest_start : aligned.dest_end]
+    return LCSseq.similarity(quote, place) >= len(quote) * ALIGNED / 100
 
 
 def _plain(text: str) -> str:
