@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import msgspec
 
-from annotator.errors import Forbidden, InputError, NotFound, Problem
+from annotator.errors import InputError, NotFound, Problem
 from annotator.model import Chunk
+from annotator.services.permission import require
 from annotator.services.workspace import project_root
-from annotator.store import events, people, settings
+from annotator.store import events, settings
 from annotator.store import sync as mirror
 from annotator.store.database import Workspace
 from annotator.store.sync import Duplicates, SyncResult
@@ -46,6 +46,7 @@ class Preview:
     url: str
     table: str
     name: str
+    kind: str
     count: int | None
     columns: tuple[Column, ...]
     mapping: Columns
@@ -77,6 +78,7 @@ def preview(
         url=url,
         table=live.table,
         name=live.name,
+        kind=live.kind,
         count=live.count(),
         columns=tuple(found),
         mapping=mapping,
@@ -116,7 +118,7 @@ def connect(
         )
     chosen = {"url": absolute(url), "table": seen.table, "columns": asdict(seen.mapping)}
     with workspace.write() as connection:
-        _require(connection, who, "admin")
+        require(connection, who, "connect a chunk table")
         old = settings.get(connection, "table")
         settings.put(connection, "table", chosen)
         events.record(connection, who, "connect", "table", old=old, new=chosen)
@@ -138,7 +140,7 @@ def sync(
     readers.
     """
     with workspace.read() as connection:
-        _require(connection, who, "annotator", "reviewer", "admin")
+        require(connection, who, "sync the chunk table")
     live, columns, source = _connected(workspace)
     with mirror.staging(workspace, duplicates) as staging:
         reading = Reading(live, columns)
@@ -158,13 +160,6 @@ def sync(
             problems.sort(key=lambda problem: problem.line or 0)
             raise _refusal(live, problems, doubled=len(staging.conflicts))
         return staging.apply(source, who)
-
-
-def _require(connection: sqlite3.Connection, who: str, *roles: str) -> None:
-    """Refuse people of another role. A name that is nobody's here belongs to whoever runs the command line."""
-    person = people.find(connection, who)
-    if person is not None and not (person.active and person.role in roles):
-        raise Forbidden(f"{who} may not do this.", hint="Ask an admin of the workspace.")
 
 
 def _connected(workspace: Workspace) -> tuple[Table, Columns, str]:
