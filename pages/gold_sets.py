@@ -10,6 +10,6 @@ with shell.errors():
     found = gold.readiness(session.workspace)
     known = gold.versions(session.workspace)
     gold_sets.readiness(found)
-    if session.person.role in ("reviewer", "admin"):
+    if session.may("release versions"):
         gold_sets.freeze(session, found, known)
     gold_sets.versions(session, known)

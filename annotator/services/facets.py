@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from annotator.errors import InputError, Problem
 from annotator.model import FACETS, id_fault
 from annotator.review.coverage import DEFAULT_TARGETS
+from annotator.services.permission import require
 from annotator.store import events, settings
 from annotator.store.database import Workspace
 
@@ -30,11 +31,15 @@ def schema(workspace: Workspace) -> FacetSchema:
 
 
 def set_schema(workspace: Workspace, who: str, new: FacetSchema) -> None:
-    """Replace the facets and targets; values of facets taken away stay with their questions. Raises InputError."""
+    """Replace the facets and targets; values of facets taken away stay with their questions.
+
+    Raises InputError, and Forbidden for anybody but an admin.
+    """
     problems = _problems(new)
     if problems:
         raise InputError("These facets cannot be used.", problems=problems)
     with workspace.write() as connection:
+        require(connection, who, "change the facets")
         old = {"facets": facet_names(connection), "targets": facet_targets(connection)}
         settings.put(connection, "facets", list(new.facets))
         settings.put(connection, "facet_targets", {facet: dict(values) for facet, values in new.targets.items()})

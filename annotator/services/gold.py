@@ -20,6 +20,7 @@ from annotator.gold.export import Exported
 from annotator.gold.export import download as offered
 from annotator.gold.export import export as exported
 from annotator.gold.release import Case, build
+from annotator.services.permission import require
 from annotator.services.readiness import Item, Readiness, examine, pairs_unsettled, readiness, settling_rule
 from annotator.store import corpus, events, judgments, settings
 from annotator.store import versions as stored
@@ -51,10 +52,11 @@ def release(workspace: Workspace, who: str, *, name: str = "", note: str = "", a
 
     The version is the workspace at one moment; people go on labelling meanwhile. Raises Conflict listing what blocks
     it; with `allow_open` the questions concerned are left out instead and listed in the manifest. Raises InputError
-    for a name that cannot be a folder's.
+    for a name that cannot be a folder's, Forbidden for annotators and readers.
     """
     with workspace.lock("release", seconds=120), _building(workspace) as folder:
         with workspace.read() as connection:
+            require(connection, who, "release versions")
             new = _frozen(connection, who, name, note, allow_open, folder)
         target = workspace.releases / new.folder
         if target.exists():
@@ -95,10 +97,14 @@ def tags(workspace: Workspace) -> dict[str, int]:
 
 
 def tag(workspace: Workspace, who: str, name: str, number: int) -> None:
-    """Give the version a name such as `ci` or `prod`, taking it from another. Raises NotFound or InputError."""
+    """Give the version a name such as `ci` or `prod`, taking it from another.
+
+    Raises NotFound, InputError, and Forbidden for annotators and readers.
+    """
     if name.isdigit() or not _NAME.fullmatch(name):
         raise InputError(f"{name!r} cannot be a tag.", hint="Use letters, digits, dots and hyphens, e.g. ci.")
     with workspace.write() as connection:
+        require(connection, who, "tag versions")
         stored.version(connection, number)
         before = stored.tags(connection).get(name)
         stored.put_tag(connection, name, number)

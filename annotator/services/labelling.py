@@ -18,6 +18,7 @@ import msgspec
 from annotator.errors import AnnotatorError, InputError
 from annotator.model import Chunk, Evidence, Judgment, Query
 from annotator.services import evidence
+from annotator.services.permission import require
 from annotator.store import corpus, documents, judgments, people, queries, runs
 from annotator.store.database import Workspace, now
 
@@ -174,14 +175,15 @@ def candidates(workspace: Workspace, who: str, query_id: str, ids: Sequence[str]
 def apply(workspace: Workspace, who: str, operations: Iterable[Operation]) -> Outcome:
     """Store a batch of operations in order, each once; those of other people are left alone, not acknowledged.
 
-    A refused operation does not hold up the others. Everything acknowledged is committed when this returns.
+    A refused operation does not hold up the others. Everything acknowledged is committed when this returns. Raises
+    InputError for a name that is nobody's, Forbidden for readers.
     """
     done: list[str] = []
     refused: list[tuple[str, str]] = []
     with workspace.write() as connection:
-        person = people.find(connection, who)
-        if person is None or not person.active or person.role == "reader":
-            raise InputError(f"{who!r} may not grade in this workspace.", hint="Pick a name first.")
+        if people.find(connection, who) is None:
+            raise InputError(f"There is nobody called {who!r} in this workspace.", hint="Pick a name first.")
+        require(connection, who, "grade chunks")
         for operation in operations:
             if operation.who != who:
                 continue

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from annotator.model import QUERY_STATES, Person, Query
 from annotator.review.coverage import Coverage, coverage
+from annotator.services import permission
 from annotator.services.facets import facet_names, facet_targets
 from annotator.services.readiness import pairs_unsettled
 from annotator.store import corpus, counts, people, queries, runs, settings, versions
@@ -127,22 +128,22 @@ def _coverage(connection: sqlite3.Connection, every: Sequence[Query]) -> Coverag
 
 
 def _next_step(found: Home, person: Person, following: Query | None) -> NextStep:
-    admin, decides = person.role == "admin", person.role in ("reviewer", "admin")
-    if not found.connected and admin:
+    decides = permission.allows(person, "settle labels")
+    if not found.connected and permission.allows(person, "connect a chunk table"):
         return NextStep("Connect the chunk table of your retrieval system.", "settings")
-    if not found.chunks:
+    if not found.chunks and permission.allows(person, "sync the chunk table"):
         return NextStep("Read in the chunk table: it was not synced yet.", "chunks")
-    if not sum(found.queries.values()):
+    if not sum(found.queries.values()) and permission.allows(person, "write questions"):
         return NextStep("Write the first question, or import some.", "queries")
     if decides and found.disputes:
         return NextStep(f"Decide {_number(found.disputes, 'disputed label')}.", "review")
-    if person.role != "reader" and following is not None:
+    if permission.allows(person, "grade chunks") and following is not None:
         return NextStep(f"Go on with “{_short(following.question)}”", "annotate", following.query_id)
     if decides and found.drift:
         return NextStep(
             f"See what became of {_number(found.drift, 'judged chunk')} that changed or vanished.", "chunks"
         )
-    if found.coverage.gaps:
+    if found.coverage.gaps and permission.allows(person, "write questions"):
         return NextStep(f"Add a question: {found.coverage.gaps[0].message}.", "queries")
     if decides and found.latest_version is None:
         return NextStep("Freeze the first version of the gold set.", "gold_sets")

@@ -1,6 +1,7 @@
 """Writing, changing and retiring questions, with what is odd about their wording and how far their labels are.
 
-Every change names the revision it was made from, so that nobody's text is written over by accident.
+Every change names the revision it was made from, so that nobody's text is written over by accident; all of them
+raise Forbidden for readers.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from annotator.model import QUERY_STATES, Query, id_fault
 from annotator.review import lint as wording
 from annotator.review.lint import LintWarning
 from annotator.services.facets import facet_names
+from annotator.services.permission import require
 from annotator.services.readiness import unsettled_of
 from annotator.store import corpus, judgments, labels, queries
 from annotator.store.database import Workspace
@@ -75,6 +77,7 @@ def create(
     """Add a question, under the next free id when none is given. Raises InputError, or Conflict for a taken id."""
     new = Query(query_id, question, notes, facets or {}, state, unanswerable, owner)
     with workspace.write() as connection:
+        require(connection, who, "write questions")
         if not query_id:
             new = replace(new, query_id=_next_id(connection))
         new = _checked(connection, new)
@@ -88,6 +91,7 @@ def change(workspace: Workspace, who: str, changed: Query) -> Query:
     Raises InputError, and Conflict when somebody else changed it since `changed.revision` was read.
     """
     with workspace.write() as connection:
+        require(connection, who, "write questions")
         return queries.change(connection, _checked(connection, changed), who)
 
 
@@ -167,6 +171,7 @@ def _change(workspace: Workspace, who: str, query_id: str, revision: int | None,
 
 
 def _put(connection: sqlite3.Connection, who: str, query: Query, revision: int | None, **fields: object) -> Query:
+    require(connection, who, "write questions")
     changed = replace(query, **fields, revision=query.revision if revision is None else revision)  # type: ignore[arg-type]
     return queries.change(connection, changed, who)
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from annotator.errors import Conflict, InputError
 from annotator.model import Person
-from annotator.services.team import checked_name, require
+from annotator.services.permission import ROLES, require
+from annotator.services.team import checked_name
 from annotator.store import events, people, settings
 from annotator.store.database import Workspace
 from annotator.store.migrations import VERSION
 
-__all__ = ["ROLES", "About", "Rubric", "about", "add_person", "rubric", "set_rubric", "table_columns"]
+__all__ = ["About", "Rubric", "about", "add_person", "rubric", "set_rubric", "table_columns"]
 
-ROLES = ("annotator", "reviewer", "admin", "reader")
 LONGEST_RUBRIC = 100_000
 
 
@@ -56,7 +56,7 @@ def set_rubric(workspace: Workspace, who: str, text: str, *, seen: int) -> Rubri
     if len(text) > LONGEST_RUBRIC:
         raise InputError(f"The rubric has {len(text):,} characters; {LONGEST_RUBRIC:,} is the most.")
     with workspace.write() as connection:
-        require(connection, who, "admin")
+        require(connection, who, "change the rubric")
         old = _rubric(connection)
         if old.version != seen:
             raise Conflict(
@@ -80,7 +80,7 @@ def add_person(workspace: Workspace, who: str, name: str, role: str) -> Person:
     if role not in ROLES:
         raise InputError(f"There is no role {role!r}.", hint=f"Choose of {', '.join(ROLES)}.")
     with workspace.write() as connection:
-        require(connection, who, "admin")
+        require(connection, who, "add people")
         new = Person(name, role)
         if not people.add(connection, new, who):
             raise Conflict(f"There is somebody called {name!r} already.", hint="Add a second name or an initial.")

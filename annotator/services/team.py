@@ -1,15 +1,13 @@
-"""The people of a workspace: who there is, joining under a name, and what a role may do."""
+"""The people of a workspace: who there is, and joining under a name. What a role may do is `permission.py`."""
 
 from __future__ import annotations
-
-import sqlite3
 
 from annotator.errors import Forbidden, InputError
 from annotator.model import Person, id_fault
 from annotator.store import people
 from annotator.store.database import Workspace
 
-__all__ = ["checked_name", "everyone", "find", "join", "require"]
+__all__ = ["checked_name", "everyone", "find", "join"]
 
 
 def everyone(workspace: Workspace) -> list[Person]:
@@ -26,7 +24,7 @@ def find(workspace: Workspace, name: str) -> Person | None:
 
 def join(workspace: Workspace, name: str) -> Person:
     """Return the person with this name, added as an annotator when new; the first one, where there is no
-    admin yet, becomes the admin."""
+    admin yet, becomes the admin. Raises Forbidden for somebody who no longer works here."""
     name = checked_name(name)
     with workspace.write() as connection:
         led = any(one.role == "admin" and one.active for one in people.everyone(connection))
@@ -34,6 +32,8 @@ def join(workspace: Workspace, name: str) -> Person:
         people.add(connection, Person(name, role), name)
         found = people.find(connection, name)
     assert found is not None  # just written
+    if not found.active:
+        raise Forbidden(f"{name} no longer works here.", hint="Ask an admin of the workspace, or use another name.")
     return found
 
 
@@ -44,13 +44,3 @@ def checked_name(name: str) -> str:
     if fault or len(name) > 80:
         raise InputError("That name cannot be used: " + (fault or "it is over 80 characters") + ".")
     return name
-
-
-def require(connection: sqlite3.Connection, who: str, *roles: str) -> None:
-    """Raise Forbidden for people of another role, and for deactivated ones.
-
-    A name that is nobody's here belongs to whoever runs the command line, and with it holds the files anyway.
-    """
-    person = people.find(connection, who)
-    if person is not None and not (person.active and person.role in roles):
-        raise Forbidden(f"{who} may not do this.", hint="Ask an admin of the workspace.")

@@ -29,7 +29,6 @@ class CsvTable:
 
     path: Path
     delimiter: str
-    kind: str = "CSV file"
     open_ended: bool = False
 
     @property

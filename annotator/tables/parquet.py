@@ -24,7 +24,6 @@ class ParquetTable:
     """One `.parquet` file. Places are row numbers, counted from 1."""
 
     path: Path
-    kind: str = "Parquet file"
     open_ended: bool = False
 
     @property

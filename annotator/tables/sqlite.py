@@ -60,7 +60,6 @@ class SqliteTable:
 
     path: Path
     table: str
-    kind: str = "SQLite table"
     open_ended: bool = False
 
     @property

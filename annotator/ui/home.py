@@ -39,7 +39,7 @@ def next_step(session: Session, found: Home) -> None:
             _LABELS[step.page], type="primary", key="next", icon=":material/arrow_forward:", icon_position="right"
         ):
             st.switch_page(shell.page(step.page), query_params={"query": step.query_id} if step.query_id else None)
-        labels = session.person.role != "reader"
+        labels = session.may("grade chunks")
         if labels and step.page != "annotate" and found.next_query and st.button("Continue labelling", key="continue"):
             st.switch_page(shell.page("annotate"), query_params={"query": found.next_query})
 

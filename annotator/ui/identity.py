@@ -52,8 +52,7 @@ def picker(workspace: Workspace) -> None:
                 "Your name as it should stand beside your labels", key="new_name", max_chars=80
             ).strip()
         if st.button("Start", type="primary", disabled=not name, key="start"):
-            team.join(workspace, str(name))
-            st.session_state["who"] = str(name)
+            st.session_state["who"] = team.join(workspace, str(name)).name
             st.rerun()
 
 

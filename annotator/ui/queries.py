@@ -34,7 +34,7 @@ def header(session: Session, rows: Sequence[QuestionRow]) -> str:
         facts = [f"{number:,} {state}" for state, number in counted.items() if number]
         blocks.title("Queries", [blocks.count(len(rows), "question"), *facts])
     mode = str(st.session_state.get(_MODE, ""))
-    if session.person.role == "reader":
+    if not session.may("write questions"):
         return ""
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         st.button("Import…", key="queries.import", on_click=_set_mode, args=("import",), disabled=mode == "import")
@@ -157,7 +157,7 @@ def change(session: Session, rows: Sequence[QuestionRow], query_id: str) -> None
     progress = [row.state, blocks.count(row.judged, "chunk") + " judged", f"{row.relevant} relevant"]
     blocks.heading(query.query_id)
     text.line([*progress, f"{row.unsettled} in dispute" if row.unsettled else ""])
-    may = session.person.role != "reader"
+    may = session.may("write questions")
     mark = f"{query_id}:{query.revision}"
     written = _form(session, rows, query, mark, disabled=not may or query.state == "retired")
     changed = replace(

@@ -18,6 +18,8 @@ import streamlit as st
 
 from annotator.errors import AnnotatorError, Forbidden
 from annotator.model import Person
+from annotator.services import permission
+from annotator.services.permission import Action
 from annotator.services.workspace import Workspace, find_workspace, project_root
 from annotator.ui import identity, text, welcome
 
@@ -46,6 +48,10 @@ class Session:
     @property
     def who(self) -> str:
         return self.person.name
+
+    def may(self, action: Action) -> bool:
+        """Say whether the person may do this: what would be refused is not offered."""
+        return permission.allows(self.person, action)
 
 
 def pages() -> dict[str, st.Page]:

@@ -25,7 +25,7 @@ _FAILED = "syncing.failed"
 
 def button(session: Session, *, primary: bool = True) -> None:
     """Offer the sync, but not to readers; the bar stands where the button is while it runs."""
-    if session.person.role == "reader":
+    if not session.may("sync the chunk table"):
         return
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="bottom", gap="small"):
         with st.popover("Options", type="tertiary"):

@@ -106,7 +106,7 @@ def test_people_are_sent_where_they_can_do_something(empty: Workspace, tmp_path:
     chunk_table.connect(empty, "Ana", str(table))
     chunk_table.sync(empty, "Ana")
     state(empty, "q1")
-    assert (next_page(empty, "Ben"), next_page(empty, "Rob")) == ("annotate", "queries")
+    assert (next_page(empty, "Ben"), next_page(empty, "Rob")) == ("annotate", "metrics")
     assert overview.home(empty, "Ben").next_step.query_id == "q1"
     take(empty, "q1,c1,Ana,0", "q1,c1,Ben,3")
     assert (next_page(empty, "Rita"), next_page(empty, "Ben")) == ("review", "annotate")

@@ -14,7 +14,7 @@ from annotator.services.evidence import find_quote
 from annotator.services.importing.judgment_rows import COLUMNS, CONFLICTS, Reading, Said, bare_rows
 from annotator.services.importing.report import SHOWN_ROWS, ImportReport
 from annotator.services.importing.rows import ImportFile, Source, open_file
-from annotator.services.team import require
+from annotator.services.permission import require
 from annotator.store import corpus, events, imported, judgments, people
 from annotator.store.database import Workspace
 
@@ -81,8 +81,11 @@ def take(
     if not reading.annotator and not any(_NAMES_WHO.intersection(row.values) for row in rows):
         raise InputError(f"{file.name} does not say who judged.", hint="Name them with --annotator NAME.")
     said = reading.fold([one for row in rows for one in reading.said(row)], conflicts)
-    others = any(one.decision or one.annotator != who for one in said)
-    require(connection, who, *(("reviewer", "admin") if others else ("annotator", "reviewer", "admin")))
+    if any(one.decision for one in said):
+        require(connection, who, "settle labels")
+    if any(one.annotator != who for one in said):
+        require(connection, who, "import the judgments of others")
+    require(connection, who, "grade chunks")
     found = _Checked(connection, file, said, texts or {})
     if not only_good:
         file.refuse_faults(hint=reading.grades_hint())

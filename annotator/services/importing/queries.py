@@ -11,8 +11,8 @@ from annotator.model import MAX_ID_LENGTH, QUERY_STATES, Query, id_fault
 from annotator.services.facets import facet_names
 from annotator.services.importing.report import SHOWN_ROWS, ImportReport
 from annotator.services.importing.rows import ImportFile, Row, Source, open_file, text_fault
+from annotator.services.permission import require
 from annotator.services.questions import LONGEST_NOTES, LONGEST_QUESTION
-from annotator.services.team import require
 from annotator.store import events, queries, settings
 from annotator.store.database import Workspace
 
@@ -61,7 +61,7 @@ def import_queries(
     """
     file = open_file(source, COLUMNS)
     with workspace.read() if dry_run else workspace.write() as connection:
-        require(connection, who, "annotator", "reviewer", "admin")
+        require(connection, who, "write questions")
         return take(connection, who, file, facets=facets, dry_run=dry_run, only_good=only_good)
 
 

@@ -18,7 +18,7 @@ from annotator.services.importing import judgments, queries
 from annotator.services.importing.judgment_rows import COLUMNS, Reading
 from annotator.services.importing.report import ImportReport
 from annotator.services.importing.rows import Source, open_file
-from annotator.services.team import require
+from annotator.services.permission import require
 from annotator.store import imported
 from annotator.store.database import Workspace
 
@@ -78,7 +78,7 @@ def _import(workspace: Workspace, who: str, path: Path, name: str, dry_run: bool
 
 
 def _take(connection: sqlite3.Connection, who: str, name: str, files: Mapping[str, bytes]) -> ImportReport:
-    require(connection, who, "reviewer", "admin")
+    require(connection, who, "import the judgments of others")
     asked = queries.take(
         connection, who, open_file((f"{name}/gold.jsonl", files["gold.jsonl"]), queries.COLUMNS), only_new=True
     )

@@ -13,7 +13,7 @@ from annotator.metrics.runfiles import read_run
 from annotator.model import Run, id_fault
 from annotator.services.importing.report import SHOWN_ROWS, ImportReport
 from annotator.services.importing.rows import Source
-from annotator.services.team import require
+from annotator.services.permission import require
 from annotator.store import imported, runs
 from annotator.store.database import Workspace
 
@@ -42,7 +42,7 @@ def import_run(
         raise InputError(f"A run cannot have this name: {fault}.", hint="Give it a short name, e.g. bm25.")
     run = _read(source, name, meta or {})
     with workspace.read() if dry_run else workspace.write() as connection:
-        require(connection, who, "annotator", "reviewer", "admin")
+        require(connection, who, "import runs")
         same = any(one.name == name and one.digest == run.digest for one in runs.all_runs(connection))
         if not dry_run:
             runs.add(connection, run, who)

@@ -1,0 +1,71 @@
+"""Who may do what: one table of actions and roles, and the check that every changing service makes.
+
+Names are chosen, not proven, so this keeps people from mistakes; what keeps strangers out is who can reach the machine.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from annotator.errors import Forbidden
+from annotator.model import Person
+from annotator.store import people
+
+__all__ = ["MAY", "ROLES", "Action", "allows", "require"]
+
+ROLES: Final = ("annotator", "reviewer", "admin", "reader")
+
+Action = Literal[
+    "grade chunks",
+    "write questions",
+    "import runs",
+    "sync the chunk table",
+    "settle labels",
+    "import the judgments of others",
+    "release versions",
+    "tag versions",
+    "connect a chunk table",
+    "change the rubric",
+    "change the facets",
+    "add people",
+]
+
+_ALL_WHO_LABEL: Final = frozenset(("annotator", "reviewer", "admin"))
+_ALL_WHO_DECIDE: Final = frozenset(("reviewer", "admin"))
+_ADMINS: Final = frozenset(("admin",))
+
+MAY: Final[Mapping[Action, frozenset[str]]] = {
+    "grade chunks": _ALL_WHO_LABEL,
+    "write questions": _ALL_WHO_LABEL,
+    "import runs": _ALL_WHO_LABEL,
+    "sync the chunk table": _ALL_WHO_LABEL,
+    "settle labels": _ALL_WHO_DECIDE,
+    "import the judgments of others": _ALL_WHO_DECIDE,
+    "release versions": _ALL_WHO_DECIDE,
+    "tag versions": _ALL_WHO_DECIDE,
+    "connect a chunk table": _ADMINS,
+    "change the rubric": _ADMINS,
+    "change the facets": _ADMINS,
+    "add people": _ADMINS,
+}
+"""Action to the roles that may; readers change nothing. Joining under a name is open to everybody."""
+
+
+def allows(person: Person, action: Action) -> bool:
+    """Say whether the person may do this; the screen offers nothing that would be refused."""
+    return person.active and person.role in MAY[action]
+
+
+def require(connection: sqlite3.Connection, who: str, action: Action) -> None:
+    """Raise Forbidden for people whose role does not allow the action, and for deactivated ones.
+
+    A name that is nobody's here belongs to whoever runs the command line: they hold the files, so nothing is withheld.
+    """
+    person = people.find(connection, who)
+    if person is None or allows(person, action):
+        return
+    stands = person.role if person.active else "no longer works here"
+    roles = ", ".join(role for role in ROLES if role in MAY[action])
+    raise Forbidden(f"{who} ({stands}) may not {action}; who may: {roles}.", hint="Ask an admin of the workspace.")

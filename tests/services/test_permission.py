@@ -1,0 +1,167 @@
+"""Every action × every role: what the table says, and that each service that changes something asks it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from annotator.errors import Forbidden
+from annotator.model import Person, Query
+from annotator.services import chunk_table, facets, gold, labelling, permission, questions, settings, team
+from annotator.services.facets import FacetSchema
+from annotator.services.importing import import_judgments, import_queries, import_run
+from annotator.services.labelling import Operation
+from annotator.services.workspace import Workspace
+from annotator.store import people, queries
+
+ROLES = ("annotator", "reviewer", "admin", "reader")
+TABLE = """
+                                 annotator  reviewer  admin  reader
+grade chunks                     yes        yes       yes    no
+write questions                  yes        yes       yes    no
+import runs                      yes        yes       yes    no
+sync the chunk table             yes        yes       yes    no
+settle labels                    no         yes       yes    no
+import the judgments of others   no         yes       yes    no
+release versions                 no         yes       yes    no
+tag versions                     no         yes       yes    no
+connect a chunk table            no         no        yes    no
+change the rubric                no         no        yes    no
+change the facets                no         no        yes    no
+add people                       no         no        yes    no
+"""
+CELLS = {
+    (line[:33].strip(), role): cell == "yes"
+    for line in TABLE.strip("\n").splitlines()[1:]
+    for role, cell in zip(ROLES, line[33:].split(), strict=True)
+}
+
+
+def grade(workspace: Workspace, who: str) -> None:
+    text = labelling.candidates(workspace, who, "q1", ["errors#1"])[0].chunk.sha256
+    operation = Operation(id="1", kind="judge", who=who, query_id="q1", chunk_id="errors#1", sha256=text, grade=3)
+    assert labelling.apply(workspace, who, [operation]).acknowledged == ("1",)
+
+
+def query(workspace: Workspace, query_id: str = "q1") -> Query:
+    with workspace.read() as connection:
+        return queries.query(connection, query_id)
+
+
+def bring(header: str, row: str) -> Callable[[Workspace, str], object]:
+    """Import one judgment; {who} stands for the person who imports."""
+    return lambda workspace, who: import_judgments(
+        workspace, who, ("j.csv", f"query_id,chunk_id,{header},grade\nq1,errors#1,{row},3\n".format(who=who).encode())
+    )
+
+
+def bring_release(workspace: Workspace, who: str) -> None:
+    name, content = gold.download(workspace, 1)
+    import_judgments(workspace, who, (name, content))
+
+
+ATTEMPTS: dict[str, tuple[str, Callable[[Workspace, str], object]]] = {
+    "grade": ("grade chunks", grade),
+    "import own judgments": ("grade chunks", bring("annotator", "{who}")),
+    "write a question": ("write questions", lambda at, who: questions.create(at, who, "Why?")),
+    "change a question": (
+        "write questions",
+        lambda at, who: questions.change(at, who, replace(query(at), question="Who?")),
+    ),
+    "retire a question": ("write questions", lambda at, who: questions.retire(at, who, "q1")),
+    "reopen a question": ("write questions", lambda at, who: questions.reopen(at, who, "q2")),
+    "complete a question": ("write questions", lambda at, who: questions.mark_complete(at, who, "q3")),
+    "mark a question": ("write questions", lambda at, who: questions.mark_unanswerable(at, who, "q1")),
+    "import questions": (
+        "write questions",
+        lambda at, who: import_queries(at, who, ("q.csv", b"query_id,question\nq9,Why?\n")),
+    ),
+    "import a run": ("import runs", lambda at, who: import_run(at, who, ("r", b"q1 Q0 a 1 1.0 x\n"), name="r")),
+    "sync": ("sync the chunk table", lambda at, who: chunk_table.sync(at, who)),
+    "import a decision": ("settle labels", bring("reviewer", "{who}")),
+    "import judgments of others": ("import the judgments of others", bring("annotator", "Zoe")),
+    "import a release": ("import the judgments of others", bring_release),
+    "release": ("release versions", lambda at, who: gold.release(at, who)),
+    "tag": ("tag versions", lambda at, who: gold.tag(at, who, "ci", 1)),
+    "connect": (
+        "connect a chunk table",
+        lambda at, who: chunk_table.connect(at, who, str(at.home.parent / "handbook.jsonl")),
+    ),
+    "change the rubric": ("change the rubric", lambda at, who: settings.set_rubric(at, who, "3 answers", seen=0)),
+    "change the facets": (
+        "change the facets",
+        lambda at, who: facets.set_schema(at, who, FacetSchema(("domain",), {})),
+    ),
+    "add a person": ("add people", lambda at, who: settings.add_person(at, who, "Cleo", "admin")),
+}
+
+
+@pytest.fixture
+def staffed(workspace: Workspace) -> Workspace:
+    """One person of every role, a former admin, a graded question and a version."""
+    with workspace.write() as connection:
+        for role in ROLES:
+            people.add(connection, Person(f"a {role}", role), "Ana")
+        people.add(connection, Person("a former admin", "admin", active=False), "Ana")
+    import_judgments(workspace, "Ana", ("j.csv", b"query_id,chunk_id,annotator,grade\nq3,errors#1,Ana,3\n"))
+    gold.release(workspace, "Ana")
+    return workspace
+
+
+def test_the_table_is_as_written_here() -> None:
+    assert permission.ROLES == ROLES
+    assert {
+        (action, role): permission.allows(Person("x", role), action)
+        for action, role in itertools.product(permission.MAY, ROLES)
+    } == CELLS
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_a_service_lets_a_role_do_what_the_table_says(staffed: Workspace, attempt: str, role: str) -> None:
+    action, do = ATTEMPTS[attempt]
+    if CELLS[action, role]:
+        do(staffed, f"a {role}")
+        return
+    before = dump(staffed)
+    with pytest.raises(Forbidden, match=rf"a {role} \({role}\) may not {action}"):
+        do(staffed, f"a {role}")
+    assert dump(staffed) == before
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_who_no_longer_works_here_may_nothing(staffed: Workspace, attempt: str) -> None:
+    with pytest.raises(Forbidden, match="no longer works here"):
+        ATTEMPTS[attempt][1](staffed, "a former admin")
+
+
+@pytest.mark.parametrize("attempt", [name for name in ATTEMPTS if name != "grade"])
+def test_whoever_runs_the_command_line_under_a_name_of_nobody_here_may_everything(
+    staffed: Workspace, attempt: str
+) -> None:
+    ATTEMPTS[attempt][1](staffed, "root")
+
+
+def test_every_action_of_the_table_is_attempted() -> None:
+    assert {action for action, _ in ATTEMPTS.values()} == set(permission.MAY)
+
+
+def test_no_service_has_a_rule_of_its_own() -> None:
+    folder = Path(permission.__file__).parent
+    for path in folder.rglob("*.py"):
+        if path.name not in ("permission.py", "team.py"):  # team.py decides who becomes the first admin
+            assert ".role" not in path.read_text("utf-8"), path
+
+
+def test_who_no_longer_works_here_cannot_join_again(staffed: Workspace) -> None:
+    with pytest.raises(Forbidden, match="no longer works here"):
+        team.join(staffed, "a former  admin")
+
+
+def dump(workspace: Workspace) -> list[str]:
+    with workspace.read() as connection:
+        return list(connection.iterdump())
