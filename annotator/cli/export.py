@@ -21,16 +21,28 @@ __all__ = ["command", "counts_line"]
     "path",
     type=click.Path(path_type=Path),
     required=True,
-    help="File or folder to write; a native release with a name that ends in .zip becomes one file.",
+    help="File to write; for native, trec and beir a folder, or one file when the name ends in .zip.",
 )
-@click.option("--format", "format_name", default="native", show_default=True, help="native, jsonl …")
+@click.option(
+    "--format",
+    "format_name",
+    default="native",
+    show_default=True,
+    help="native, jsonl, yaml, csv, trec, beir or ragas.",
+)
+@click.option(
+    "--level",
+    default="chunk",
+    show_default=True,
+    help="trec, beir and ragas: what there is to find, chunk, document or span (the quoted evidence).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @pass_workspace
-def command(workspace: Workspace, version: str, path: Path, format_name: str, as_json: bool) -> None:
+def command(workspace: Workspace, version: str, path: Path, format_name: str, level: str, as_json: bool) -> None:
     """Write a released version, given by its number or tag, to a file or folder."""
     from annotator.services import gold
 
-    written = gold.export_version(workspace, gold.version(workspace, version).version, path, format_name)
+    written = gold.export_version(workspace, gold.version(workspace, version).version, path, format_name, level)
     if as_json:
         echo_json(
             {"path": written.path, "format": written.format, "digest": written.digest, "counts": dict(written.counts)}

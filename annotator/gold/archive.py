@@ -110,6 +110,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
         try:
             temporary.mkdir(parents=True)
             for name, content in files.items():
+                (temporary / name).parent.mkdir(parents=True, exist_ok=True)
                 (temporary / name).write_bytes(content)
             if path.exists():
                 former = _temporary(path)
@@ -193,7 +194,10 @@ def _below_common_folder(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def _holds(path: Path, files: Mapping[str, bytes]) -> bool:
-    if not path.is_dir() or {place.name for place in path.iterdir()} != set(files):
+    if not path.is_dir():
+        return False
+    there = {place.relative_to(path).as_posix() for place in path.rglob("*") if not place.is_dir()}
+    if there != set(files):
         return False
     return all((path / name).read_bytes() == content for name, content in files.items())
 

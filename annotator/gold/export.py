@@ -14,9 +14,13 @@ from typing import Final, TypeAlias
 
 from annotator.errors import InputError
 from annotator.gold.archive import pack, write_file, write_folder, write_zip
+from annotator.gold.contents import LEVELS, query_rows
+from annotator.gold.exchange import beir, ragas, trec
+from annotator.gold.sheet import sheet
 from annotator.gold.verify import counts_of, folder_name
+from annotator.gold.yamlform import yaml_form
 
-__all__ = ["FORMATS", "Exported", "download", "export"]
+__all__ = ["FORMATS", "Exported", "Format", "download", "export"]
 
 Files: TypeAlias = Mapping[str, bytes]
 
@@ -31,24 +35,35 @@ class Exported:
     counts: Mapping[str, int]
 
 
-def _native(files: Files) -> Files:
-    return files
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How a version can be written: `write` turns the files of a release into the files to write, at a level."""
+
+    title: str
+    write: Callable[[Files, str], Files]
+    levels: tuple[str, ...] = ("chunk",)
+    """Others than chunks only where the format has no place for documents and evidence beside the chunk."""
 
 
-def _jsonl(files: Files) -> Files:
-    return {"gold.jsonl": files["gold.jsonl"]}
+FORMATS: Final[Mapping[str, Format]] = {
+    "native": Format("Whole release", lambda files, _: files),
+    "jsonl": Format("Labels, JSONL", lambda files, _: {"gold.jsonl": files["gold.jsonl"]}),
+    "yaml": Format("Labels, YAML", lambda files, _: {"gold.yaml": yaml_form(query_rows(files))}),
+    "csv": Format("Spreadsheet, CSV", lambda files, _: {"gold.csv": sheet(query_rows(files))}),
+    "trec": Format("TREC", trec, LEVELS),
+    "beir": Format("BEIR", beir, LEVELS),
+    "ragas": Format("ragas", ragas, LEVELS),
+}
+"""Format by name."""
 
 
-FORMATS: Final[Mapping[str, Callable[[Files], Files]]] = {"native": _native, "jsonl": _jsonl}
-"""Format by name: from the files of a release to the files to write."""
-
-
-def export(files: Files, path: Path, format: str) -> Exported:
+def export(files: Files, path: Path, format: str, level: str = "chunk") -> Exported:
     """Write a release in the format to the path, whole or not at all.
 
-    Raises InputError for an unknown format, Conflict when the path is a folder with anything else in it, StoreError.
+    Raises InputError for an unknown format or what the format cannot hold, Conflict when the path is a folder with
+    anything else in it, StoreError.
     """
-    written = _converted(files, format)
+    written = _converted(files, format, level)
     manifest = json.loads(files["manifest.json"])
     if len(written) == 1:
         write_file(path, next(iter(written.values())))
@@ -59,9 +74,9 @@ def export(files: Files, path: Path, format: str) -> Exported:
     return Exported(str(path), format, manifest["digest"], counts_of(files))
 
 
-def download(files: Files, format: str) -> tuple[str, bytes]:
-    """Return the file to offer for download, (name, content). Raises InputError for an unknown format."""
-    written = _converted(files, format)
+def download(files: Files, format: str, level: str = "chunk") -> tuple[str, bytes]:
+    """Return the file to offer for download, (name, content). Raises InputError as `export`."""
+    written = _converted(files, format, level)
     name = folder_name(json.loads(files["manifest.json"]))
     if len(written) > 1:
         return f"{name}.zip", pack(written, name)
@@ -69,7 +84,11 @@ def download(files: Files, format: str) -> tuple[str, bytes]:
     return name + Path(inner).suffix, content
 
 
-def _converted(files: Files, format: str) -> Files:
+def _converted(files: Files, format: str, level: str) -> Files:
     if format not in FORMATS:
         raise InputError(f"There is no format {format!r}.", hint=f"Choose of {', '.join(FORMATS)}.")
-    return FORMATS[format](files)
+    if level not in FORMATS[format].levels:
+        others = ", ".join(name for name, one in FORMATS.items() if level in one.levels)
+        hint = f"These do: {others}." if others else f"Choose of {', '.join(LEVELS)}."
+        raise InputError(f"{format} has no level {level!r}.", hint=hint)
+    return FORMATS[format].write(files, level)

@@ -8,8 +8,9 @@ from typing import Final
 
 from annotator.errors import InputError
 from annotator.gold.goldcontent import GoldContent, JsonObject, load_json, looks_like_json
-from annotator.gold.goldrows import read_jsonl, read_yaml
-from annotator.gold.tablefile import find_columns, header_of, table_rows, trec_rows
+from annotator.gold.goldrows import read_jsonl, read_sheet, read_yaml
+from annotator.gold.sheet import is_sheet
+from annotator.gold.tablefile import QRELS_LINE, find_columns, header_of, table_rows, trec_rows
 from annotator.model import MAX_ID_LENGTH
 
 __all__ = ["read_gold", "read_pairs"]
@@ -28,12 +29,17 @@ def read_gold(text: str, file: str) -> GoldContent:
     body = text.strip()
     if not body:
         raise InputError(f"{file} is empty: no judgments.")
+    meaningful = next((line for line in body.split("\n") if line.strip() and not line.startswith("#")), "")
+    if QRELS_LINE.fullmatch(meaningful):
+        return _read_qrels(text, file)
     if looks_like_json(body):
         return _read_json(text, file)
-    meaningful = next((line for line in body.split("\n") if line.strip() and not line.startswith("#")), "")
     if file.endswith((".yaml", ".yml")) or _YAML_START.match(meaningful):
         return read_yaml(text, file)
-    columns = find_columns(header_of(text), COLUMNS)
+    header = header_of(text)
+    if is_sheet(header):
+        return read_sheet(text, file)
+    columns = find_columns(header, COLUMNS)
     if len(columns) > 1:
         return _read_table(text, file, columns)
     return _read_qrels(text, file)

@@ -1,15 +1,18 @@
-"""Queries with their labels as rows: the native form in JSON, one query a line, and in YAML as people write it."""
+"""Queries with their labels as rows: in JSON, one query a line, in YAML as people write it, and as a spreadsheet."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotator.errors import InputError
 from annotator.gold.goldcontent import OWN_GRADES, GoldContent, JsonObject, load_json
+from annotator.gold.sheet import sheet_rows
+from annotator.gold.tablefile import delimiter_of, table_rows
 from annotator.model import Evidence, GoldLabel, GoldQuery
 
-__all__ = ["read_jsonl", "read_yaml"]
+__all__ = ["read_jsonl", "read_sheet", "read_yaml"]
 
 
 def read_jsonl(lines: Sequence[tuple[int, str]], file: str) -> GoldContent:
@@ -41,6 +44,30 @@ def read_yaml(text: str, file: str) -> GoldContent:
     except (yaml.YAMLError, RecursionError) as error:
         content.fault(f"not YAML that can be read: {error}", None)
     return content.finish()
+
+
+def read_sheet(text: str, file: str) -> GoldContent:
+    """Read the CSV for people, as it was written or as a spreadsheet saved it."""
+    content = GoldContent(file, OWN_GRADES)
+    first = text.split("\n", 1)[0].rstrip("\r")
+    header = next(csv.reader([first], delimiter=delimiter_of(first)))
+
+    def whole() -> Iterator[tuple[int, list[str]]]:
+        for line, cells in table_rows(text, file):
+            if len(cells) == len(header):
+                yield line, cells
+            else:
+                content.fault(f"{len(cells)} cells, the header has {len(header)}", line, value=" ".join(cells))
+
+    for line, row in sheet_rows(header, whole()):
+        _add_row(content, _as_pairs({**row, "gold": [label for _, label in row["gold"]]}), line)
+    return content.finish()
+
+
+def _as_pairs(value: object) -> object:
+    if isinstance(value, dict):
+        return JsonObject((name, _as_pairs(one)) for name, one in value.items())
+    return [_as_pairs(one) for one in value] if isinstance(value, list) else value
 
 
 def _plain(node: object, made: dict[int, object]) -> object:

@@ -10,15 +10,23 @@ from typing import Final
 
 from annotator.errors import InputError, Problem
 
-__all__ = ["find_columns", "header_of", "table_rows", "trec_rows"]
+__all__ = ["QRELS_LINE", "delimiter_of", "find_columns", "header_of", "table_rows", "trec_rows"]
+
+QRELS_LINE: Final = re.compile(r"[^ \t]+[ \t]+(?:0|Q0)[ \t]+[^ \t]+[ \t]+[+-]?[0-9]+[ \t\r]*")
+"""A line of judgments, whatever its ids would be taken for elsewhere: query, 0, chunk, grade."""
 
 _TREC_SPACE: Final = re.compile(r"[ \t\r\f\v]+")
 
 
+def delimiter_of(first: str) -> str:
+    """Return what the cells of a header line are separated by: tab, comma or semicolon."""
+    return next((sign for sign in ("\t", ",", ";") if sign in first), ",")
+
+
 def header_of(text: str) -> tuple[str, ...]:
-    """Return the cells of the first line in lower case, split at tabs if it has any, else at commas."""
+    """Return the cells of the first line in lower case."""
     first = text.lstrip("\r\n").split("\n", 1)[0]
-    return tuple(cell.strip().strip('"').lower() for cell in first.split("\t" if "\t" in first else ","))
+    return tuple(cell.strip().strip('"').lower() for cell in first.split(delimiter_of(first)))
 
 
 def find_columns(header: Sequence[str], wanted: Mapping[str, Sequence[str]]) -> dict[str, int]:
@@ -35,7 +43,8 @@ def table_rows(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
 
     Raises InputError where quoting is broken.
     """
-    delimiter = "\t" if "\t" in text.split("\n", 1)[0] else ","
+    delimiter = delimiter_of(text.split("\n", 1)[0])
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 0
     try:

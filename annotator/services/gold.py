@@ -119,14 +119,16 @@ def ensure_folder(workspace: Workspace, number: int) -> Path:
     return folder
 
 
-def export_version(workspace: Workspace, number: int, path: Path, format: str = "native") -> Exported:
+def export_version(
+    workspace: Workspace, number: int, path: Path, format: str = "native", level: str = "chunk"
+) -> Exported:
     """Write a version to the path. Raises NotFound, InputError, Conflict or StoreError; then nothing was written."""
-    return exported(_StoredFiles(workspace, number), path, format)
+    return exported(_StoredFiles(workspace, number), path, format, level)
 
 
-def download(workspace: Workspace, number: int, format: str = "native") -> tuple[str, bytes]:
+def download(workspace: Workspace, number: int, format: str = "native", level: str = "chunk") -> tuple[str, bytes]:
     """Return a version as one file, (name, content). Raises NotFound or InputError."""
-    return offered(_StoredFiles(workspace, number), format)
+    return offered(_StoredFiles(workspace, number), format, level)
 
 
 class _StoredFiles(Mapping[str, bytes]):

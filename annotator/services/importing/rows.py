@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from annotator.errors import InputError, Problem
+from annotator.gold.sheet import is_sheet, sheet_rows
+from annotator.gold.tablefile import QRELS_LINE, delimiter_of
 from annotator.gold.textfile import decode, read_bytes, unpack
 
 __all__ = ["ImportFile", "Record", "Row", "Source", "open_file", "text_fault"]
@@ -23,6 +26,8 @@ Source: TypeAlias = Path | str | tuple[str, bytes]
 """A path (`-` is standard input), or the name and content of an uploaded file."""
 
 _JSON_SPACE: Final = " \t\r\n,"
+_STARTS_JSON: Final = re.compile(r"\{\s*(\"|\}|$)|\[\s*([{\[\]]|$)")
+"""An id may start with a bracket as well."""
 
 
 class Record(dict[str, object]):
@@ -136,50 +141,59 @@ def text_fault(value: object) -> str:
 
 def _form(name: str, text: str, columns: frozenset[str]) -> str:
     start = text.lstrip()
-    if start.startswith(("{", "[")):
-        return "json"
     first = start.split("\n", 1)[0].rstrip()
+    if QRELS_LINE.fullmatch(first):
+        return "bare"
+    if _STARTS_JSON.match(start):
+        return "json"
     if name.lower().endswith((".yaml", ".yml")) or first == "---" or first.removeprefix("- ").split(":")[0] in columns:
         return "yaml"
-    header = next(csv.reader([first], delimiter=_delimiter(first)), [])
+    header = next(csv.reader([first], delimiter=delimiter_of(first)), [])
     return "table" if columns.intersection(cell.strip().lower() for cell in header) else "bare"
 
 
-def _delimiter(first: str) -> str:
-    return next((sign for sign in ("\t", ",", ";") if sign in first), ",")
-
-
 def _table(file: ImportFile) -> Iterator[Row]:
+    cells = _cells(file)
+    _, header = next(cells, (1, []))
+    if is_sheet(header):
+        for line, values in sheet_rows(header, cells):
+            yield Row(line, {**values, "gold": [Record(label, at) for at, label in values["gold"]]})
+        return
+    header = [cell.strip() for cell in header]
+    _check_header(file, header)
+    for line, row in cells:
+        yield Row(line, dict(zip(header, row, strict=True)))
+
+
+def _cells(file: ImportFile) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line, cells) of the header and of all rows that are as wide as it."""
     first = file.text.lstrip("\r\n").split("\n", 1)[0]
     csv.field_size_limit(max(csv.field_size_limit(), len(file.text)))
-    reader = csv.reader(StringIO(file.text, newline=""), delimiter=_delimiter(first), strict=True)
-    header: list[str] = []
-    last = 0
+    reader = csv.reader(StringIO(file.text, newline=""), delimiter=delimiter_of(first), strict=True)
+    wide = last = 0
     try:
         for cells in reader:
             line, last = last + 1, reader.line_num
             if not any(cells):
                 continue
             _note_span(file, line, last)
-            if not header:
-                header = [cell.strip() for cell in cells]
-                _check_header(file, header, line)
-            elif len(cells) != len(header):
+            wide = wide or len(cells)
+            if len(cells) == wide:
+                yield line, cells
+            else:
                 file.fault(
                     line,
-                    f"the row has {len(cells)} cells, the header {len(header)}",
+                    f"the row has {len(cells)} cells, the header {wide}",
                     value=" | ".join(cells),
                     mend="Put text with commas, quotes or line breaks in double quotes.",
                 )
-            else:
-                yield Row(line, dict(zip(header, cells, strict=True)))
     except csv.Error as error:
         file.fault(last + 1, f"quotes that do not close or match: {error}", mend='Write a quote inside quotes as "".')
 
 
-def _check_header(file: ImportFile, header: list[str], line: int) -> None:
+def _check_header(file: ImportFile, header: list[str]) -> None:
     for name in sorted({name for name in header if header.count(name) > 1}):
-        file.fault(line, "the header names a column twice", name or "(without a name)")
+        file.fault(1, "the header names a column twice", name or "(without a name)")
 
 
 def _json(file: ImportFile) -> Iterator[Row]:
