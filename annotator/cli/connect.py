@@ -74,6 +74,8 @@ def command(
 def _document(seen: Preview) -> dict[str, object]:
     return {
         "name": seen.name,
+        "kind": seen.kind,
+        "table": seen.table,
         "count": seen.count,
         "columns": {field: getattr(seen.mapping, field) for field in _OPTIONS},
         "reasons": dict(seen.reasons),
@@ -85,7 +87,8 @@ def _document(seen: Preview) -> dict[str, object]:
 
 
 def _print(seen: Preview) -> None:
-    click.echo(f"Connected {seen.name}" + (f", {seen.count} rows." if seen.count is not None else "."))
+    rows = f", {seen.count} rows" if seen.count is not None else ""
+    click.echo(f"Connected {seen.name} ({seen.kind}){rows}.")
     for field in _OPTIONS:
         column = getattr(seen.mapping, field)
         click.echo(f"  {field:<9} {column or '–'}" + (f"   ({seen.reasons[field]})" if column else ""))

@@ -46,6 +46,7 @@ class Preview:
     url: str
     table: str
     name: str
+    kind: str
     count: int | None
     columns: tuple[Column, ...]
     mapping: Columns
@@ -77,6 +78,7 @@ def preview(
         url=url,
         table=live.table,
         name=live.name,
+        kind=live.kind,
         count=live.count(),
         columns=tuple(found),
         mapping=mapping,

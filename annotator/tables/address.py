@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -15,12 +16,19 @@ __all__ = ["absolute", "expand", "list_tables", "open_table", "refuse_password"]
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SQLITE = "sqlite:///"
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
-_KINDS = "Known are sqlite:///file.db and files .jsonl, .ndjson, .csv, .tsv (each also .gz) and .parquet."
+_POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?://")
+_KINDS = (
+    "Known are postgresql://…, sqlite:///file.db and files .jsonl, .ndjson, .csv, .tsv (each also .gz) and .parquet."
+)
 
 
 def open_table(url: str, table: str = "") -> Table:
     """Open the chunk table at this address. Raises InputError when it cannot be read or the kind is not known."""
     refuse_password(url)
+    if database := _postgres(url):
+        from annotator.tables.postgres import open_postgres
+
+        return open_postgres(*database, table)
     place = expand(url)
     if place.startswith(_SQLITE):
         from annotator.tables.sqlite import open_sqlite
@@ -44,6 +52,10 @@ def open_table(url: str, table: str = "") -> Table:
 def list_tables(url: str) -> list[str]:
     """List the tables to choose from at this address; none for a file that is one table itself."""
     refuse_password(url)
+    if database := _postgres(url):
+        from annotator.tables.postgres import postgres_names
+
+        return postgres_names(*database)
     place = expand(url)
     if not place.startswith(_SQLITE):
         return []
@@ -68,7 +80,10 @@ def refuse_password(url: str) -> None:
     """Raise InputError, without repeating it, when a password stands in the address itself."""
     if "://" not in url:
         return
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise InputError("The address of the chunk table cannot be read.", hint=_KINDS) from None
     # The user part ends at the last @, whatever a password may hold.
     _, colon, password = parts.netloc.rpartition("@")[0].partition(":")
     named = [value for name, value in parse_qsl(parts.query) if "password" in name.lower()]
@@ -94,9 +109,18 @@ def expand(url: str) -> str:
     return _VARIABLE.sub(value, url)
 
 
+def _postgres(url: str) -> tuple[str, Callable[[str], str]] | None:
+    """Return the address of a PostgreSQL database and what fills its parts, None for another kind of table.
+
+    A variable within the address fills one part; one that is the whole address leaves nothing to fill.
+    """
+    if _POSTGRES.match(url):
+        return url, expand
+    place = expand(url) if url.startswith("${") else ""
+    return (place, str) if _POSTGRES.match(place) else None
+
+
 def _kind(place: str) -> str:
-    if place.startswith(("postgresql://", "postgres://")):
-        raise InputError("PostgreSQL chunk tables are not supported yet.", hint=_KINDS)
     if "://" in place:
         scheme = place.partition("://")[0]
         raise InputError(f"Chunk tables at {scheme}:// are not supported.", hint=_KINDS)

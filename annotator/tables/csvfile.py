@@ -29,6 +29,7 @@ class CsvTable:
 
     path: Path
     delimiter: str
+    kind: str = "CSV file"
     open_ended: bool = False
 
     @property

@@ -27,6 +27,7 @@ class JsonlTable:
     """One `.jsonl` or `.ndjson` file. Places are line numbers."""
 
     path: Path
+    kind: str = "JSON Lines file"
     open_ended: bool = True
 
     @property

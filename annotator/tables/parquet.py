@@ -24,6 +24,7 @@ class ParquetTable:
     """One `.parquet` file. Places are row numbers, counted from 1."""
 
     path: Path
+    kind: str = "Parquet file"
     open_ended: bool = False
 
     @property

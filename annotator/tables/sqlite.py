@@ -60,6 +60,7 @@ class SqliteTable:
 
     path: Path
     table: str
+    kind: str = "SQLite table"
     open_ended: bool = False
 
     @property

@@ -67,6 +67,10 @@ class Table(Protocol):
         """The table's own name where the address holds several, else ""."""
 
     @property
+    def kind(self) -> str:
+        """What it was recognised as, e.g. `SQLite table`."""
+
+    @property
     def open_ended(self) -> bool:
         """Say whether later rows may have columns that `columns` did not see."""
 

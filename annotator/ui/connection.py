@@ -96,7 +96,7 @@ def _look(session: Session, url: str) -> None:
 def _mapping(guessed: Preview, mark: str) -> Mapping[str, str]:
     """Let every field be given another column than the guessed one."""
     counted = f"{blocks.count(guessed.count, 'row')}" if guessed.count is not None else "rows are counted while reading"
-    text.line([f"Recognised: {guessed.name}", counted, blocks.count(len(guessed.columns), "column")], quiet=False)
+    text.line([f"Recognised: {guessed.kind}", guessed.name, counted, blocks.count(len(guessed.columns), "column")], quiet=False)
     names = [_NONE, *(column.name for column in guessed.columns)]
     chosen = {}
     for place, (field, label) in zip(st.columns(len(_FIELDS)), _FIELDS.items(), strict=True):

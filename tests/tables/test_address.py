@@ -35,13 +35,6 @@ def test_a_password_named_by_variable_is_no_literal_password(url: str) -> None:
     refuse_password(url)
 
 
-def test_postgresql_says_that_it_is_not_there_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DB_PASSWORD", "hunter2")
-    with pytest.raises(InputError, match="not supported yet") as caught:
-        open_table("postgresql://reader:${DB_PASSWORD}@host/db")
-    assert "hunter2" not in str(caught.value)
-
-
 def test_variables_come_from_the_environment_and_a_missing_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOLDER", "/srv")
     assert expand("sqlite:///${FOLDER}/a.db") == "sqlite:////srv/a.db"
