@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import socket
 import subprocess
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +24,9 @@ class Postgres:
     def __init__(self, server: Any, programs: Path) -> None:
         self._server = server
         self._programs = programs
+        self.folder = Path(server.pgdata)
         self.psql("postgres", f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'")
-        access = Path(server.pgdata) / "pg_hba.conf"
+        access = self.folder / "pg_hba.conf"
         access.write_text("local all reader scram-sha-256\n" + access.read_text())
         self.psql("postgres", "SELECT pg_reload_conf()")
 
@@ -75,3 +79,48 @@ def server() -> Iterator[Postgres]:
     finally:
         started.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def pooled(postgres: Postgres, database: str) -> Iterator[str]:
+    """Put PgBouncer in transaction mode, with two connections, before a database; gives the reader's address.
+
+    Raises RuntimeError where there is no PgBouncer.
+    """
+    program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if not program:
+        raise RuntimeError("there is no pgbouncer")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    folder = Path(tempfile.mkdtemp(prefix="pool-"))
+    folder.chmod(0o755)
+    users = folder / "users.txt"
+    users.write_text(f'"reader" "{PASSWORD}"\n')
+    settings = folder / "pgbouncer.ini"
+    settings.write_text(
+        f"[databases]\n{database} = host={postgres.folder}\n"
+        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
+        f"auth_type = trust\nauth_file = {users}\npool_mode = transaction\ndefault_pool_size = 2\nunix_socket_dir =\n"
+    )
+    command = [program, str(settings)]
+    if os.geteuid() == 0:  # it refuses to run as root; the server's own user may use the server's socket
+        command += ["-u", postgres.folder.owner()]
+    started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait(port)
+        yield f"postgresql://reader@127.0.0.1:{port}/{database}"
+    finally:
+        started.terminate()
+        started.wait()
+        shutil.rmtree(folder)
+
+
+def _wait(port: int) -> None:
+    for _ in range(100):
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError("pgbouncer did not start")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from annotator.tables import Columns, guess, list_tables, open_table
 from annotator.tables import postgres as module
 from annotator.tables.postgres_server import parse
 from annotator.tables.table import BATCH_ROWS
-from tests.postgres_server import PASSWORD, Postgres
+from tests.conftest import missing
+from tests.postgres_server import PASSWORD, Postgres, pooled
 
 Make = Callable[..., str]
 
@@ -220,6 +222,23 @@ def test_nothing_is_held_between_pages(postgres: Postgres, make: Make) -> None:
     next(batches)
     postgres.psql("made", "SET lock_timeout = '2s'; ALTER TABLE chunks ADD COLUMN added int")
     assert len(list(batches)) == 1
+
+
+@pytest.mark.parametrize("table", ["chunks", "live"])
+def test_behind_a_pooler_that_mixes_transactions(table: str, postgres: Postgres, make: Make) -> None:
+    make(*_many(5 * BATCH_ROWS), "CREATE VIEW live AS SELECT * FROM chunks")
+    with ExitStack() as stack:
+        try:
+            url = stack.enter_context(pooled(postgres, "made"))
+        except RuntimeError as error:
+            missing(str(error))
+        readings = [open_table(url, table).batches(["id", "text"]) for _ in range(2)]
+        pages = list(zip(*readings, strict=True))
+        assert [sum(len(each.places) for each in one) for one in zip(*pages, strict=True)] == [5 * BATCH_ROWS] * 2
+        psycopg = pytest.importorskip("psycopg")
+        with psycopg.connect(url, autocommit=True) as connection:  # one of those that were read through
+            assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+            assert connection.execute("SHOW transaction_read_only").fetchone() == ("off",)
 
 
 def test_only_what_the_role_may_read_is_there(postgres: Postgres, make: Make, read_all) -> None:
