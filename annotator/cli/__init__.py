@@ -39,9 +39,6 @@ COMMANDS: Final = {
     "drift": "annotator.cli.drift",
     "carry": "annotator.cli.carry",
     "evaluate": "annotator.cli.evaluate",
-    "backup": "annotator.cli.backup",
-    "restore": "annotator.cli.restore",
-    "check": "annotator.cli.check",
     "serve": "annotator.cli.serve",
 }
 """Command to its module, in the order people need them."""

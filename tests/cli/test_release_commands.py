@@ -91,3 +91,39 @@ def test_export_of_an_unknown_version_or_format_is_2(home: Path, tmp_path: Path)
     run(home, "release")
     assert run(home, "export", "1", "-o", str(tmp_path / "x"), "--format", "xml") == 2
     assert not (tmp_path / "x").exists()
+
+
+def test_diff_tells_what_changed_between_versions_tags_and_paths(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(home, "release")
+    with Workspace(home).write() as connection:
+        judge(connection, "ana", 2)
+    run(home, "release")
+    run(home, "export", "1", "-o", str(tmp_path / "first.zip"))
+    capsys.readouterr()
+    assert run(home, "diff", "1", "2") == 0
+    assert capsys.readouterr().out == ("gold v1 → gold v2\nregraded: 0 queries, 1 label\n  q1 c1  relevance 3 → 2\n")
+    assert run(home, "diff", str(tmp_path / "first.zip"), "2", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["regraded"]["labels"][0]["after"] == 2
+    folder = str(home / "releases" / "gold-v1")
+    assert main(["--home", str(tmp_path / "none"), "diff", folder, str(tmp_path / "first.zip")]) == 0
+    assert capsys.readouterr().out.endswith("No label and no query differs.\n")
+
+
+@pytest.mark.parametrize("named", ["7", "prod", "nowhere/gold.jsonl"])
+def test_diff_with_what_is_not_there_is_2(home: Path, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(home, "release")
+    assert run(home, "diff", "1", named) == 2
+    assert "Error: There is no" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["native", "jsonl", "yaml", "csv", "trec", "beir", "ragas"])
+def test_every_format_prints_the_counts_of_the_store(
+    home: Path, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(home, "release", "--json")
+    stored = json.loads(capsys.readouterr().out)["counts"]
+    assert run(home, "export", "1", "-o", str(tmp_path / "out"), "--format", form, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["counts"] == stored
