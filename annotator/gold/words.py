@@ -1,0 +1,82 @@
+"""Texts as words with their places, and what differs between two texts word by word: for drift and carrying over.
+
+A word is a run of letters and digits, or a single character of the scripts that are written without spaces. Texts
+that differ in white space, punctuation or case only have the same words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+__all__ = ["Piece", "Word", "text_difference", "words_of"]
+
+_UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD: Final = re.compile(rf"[^\W{_UNSPACED}]+|[{_UNSPACED}]")
+_TOKEN: Final = re.compile(rf"[^\W{_UNSPACED}]+|[{_UNSPACED}]|\s+|[^\w\s]")
+_MOST_TOKENS: Final = 20_000
+
+
+class Word(NamedTuple):
+    """A word, folded, and its place in the text in code points."""
+
+    plain: str
+    start: int
+    end: int
+
+
+Piece: TypeAlias = tuple[Literal["same", "gone", "new"], str]
+"""A stretch of text that both have, only the old one has, or only the new one."""
+
+
+def words_of(text: str) -> list[Word]:
+    """Return the words in order."""
+    return [Word(found.group().casefold(), *found.span()) for found in _WORD.finditer(text)]
+
+
+def text_difference(old: str, new: str) -> tuple[Piece, ...]:
+    """Return the pieces in reading order: what is same or gone joins up to the old text, same or new to the new one.
+
+    By words, white space and punctuation marks; texts beyond 20,000 of those are compared as a whole.
+    """
+    from rapidfuzz.distance import Indel
+
+    before, after = _TOKEN.findall(old), _TOKEN.findall(new)
+    if max(len(before), len(after)) > _MOST_TOKENS:
+        return _filled([("same", old)] if old == new else [("gone", old), ("new", new)])
+    pieces: list[Piece] = []
+    for step in Indel.opcodes(before, after):
+        gone, come = before[step.src_start : step.src_end], after[step.dest_start : step.dest_end]
+        if step.tag == "equal":
+            pieces.append(("same", "".join(come)))
+        else:
+            pieces += [("gone", "".join(gone)), ("new", "".join(come))]
+    return _readable(_filled(pieces))
+
+
+def _filled(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    return tuple(piece for piece in pieces if piece[1])
+
+
+def _readable(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Gather gone and new stretches that only white space parts, so that phrases are replaced and not letters."""
+    found: list[Piece] = []
+    gone = new = ""
+
+    def close() -> None:
+        nonlocal gone, new
+        found.extend(_filled([("gone", gone), ("new", new)]))
+        gone = new = ""
+
+    for place, (kind, text) in enumerate(pieces):
+        between = kind == "same" and text.isspace() and 0 < place < len(pieces) - 1 and (gone or new)
+        if kind == "gone" or between:
+            gone += text
+        if kind == "new" or between:
+            new += text
+        if kind == "same" and not between:
+            close()
+            found.append((kind, text))
+    close()
+    return tuple(found)
