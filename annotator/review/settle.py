@@ -27,7 +27,8 @@ class Unsettled:
     """A pair without a settled grade.
 
     `kind`: "disputed" (people differ on whether it is relevant or stale, or by two grades or more), "unsettled"
-    (they differ by one grade) or "cannot judge" (nobody gave a grade: it stays unjudged and holds up nothing).
+    (they differ by one grade), "reopened" (a reviewer wants it judged again, and nobody has yet) or "cannot judge"
+    (nobody gave a grade: it stays unjudged and holds up nothing).
     """
 
     query_id: str
@@ -39,6 +40,11 @@ class Unsettled:
     def blocks(self) -> bool:
         """Whether a release has to wait for this pair."""
         return self.kind != "cannot judge"
+
+    @property
+    def differs(self) -> bool:
+        """Whether people differ, so that a reviewer has to decide."""
+        return self.kind in ("disputed", "unsettled")
 
 
 def settle(

@@ -111,7 +111,7 @@ def home(workspace: Workspace, annotator: str) -> Home:
 
 def _disputed(workspace: Workspace) -> Counter[str]:
     """Query id → number of pairs on which people differ and a reviewer has to decide."""
-    return Counter(one.query_id for one in pairs_unsettled(workspace) if one.blocks)
+    return Counter(one.query_id for one in pairs_unsettled(workspace) if one.differs)
 
 
 def _states(every: Sequence[Query], disputed: frozenset[str]) -> dict[str, int]:

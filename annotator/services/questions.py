@@ -154,7 +154,7 @@ def rows(workspace: Workspace, annotator: str = "") -> list[QuestionRow]:
 def _row(connection: sqlite3.Connection, query: Query, progress: labels.Progress) -> QuestionRow:
     open_pairs = 0
     if progress.contested and query.state in ("open", "complete"):
-        open_pairs = sum(pair.blocks for pair in unsettled_of(connection, query.query_id))
+        open_pairs = sum(pair.differs for pair in unsettled_of(connection, query.query_id))
     state = "disputed" if open_pairs else query.state
     return QuestionRow(query, progress.judged, progress.relevant, progress.mine, open_pairs, state)
 

@@ -16,10 +16,13 @@ from annotator.model import Adjudication, GoldLabel, GoldQuery, Judgment, Query
 from annotator.review import coverage, lint
 from annotator.review.settle import RULES, Unsettled, best_first, settle
 from annotator.services.facets import facet_names, facet_targets
-from annotator.store import corpus, judgments, labels, queries, settings
+from annotator.store import corpus, decisions, judgments, labels, queries, settings
 from annotator.store.database import Workspace
 
-__all__ = ["Examined", "Item", "Readiness", "examine", "pairs_unsettled", "readiness", "settling_rule", "unsettled_of"]
+__all__ = [
+    *("Examined", "Item", "Readiness", "examine", "labels_of", "pairs_unsettled", "readiness", "settling_rule"),
+    "unsettled_of",
+]
 
 THIN_SLICE = 3
 """A slice of fewer questions says next to nothing."""
@@ -90,9 +93,10 @@ def examine(connection: sqlite3.Connection) -> Iterator[Examined]:
     members = queries.all_queries(connection, states=PART_OF_A_VERSION)
     for query in sorted(members, key=lambda query: query.query_id):
         said = tuple(judgments.current(connection, query_id=query.query_id))
-        decided = tuple(judgments.adjudications(connection, query.query_id))
-        if said or decided or query.unanswerable:
-            yield _examined(connection, query, said, decided, rule)
+        decided = tuple(decisions.in_force(connection, query.query_id))
+        reopened = _reopened(connection, query.query_id)
+        if said or decided or reopened or query.unanswerable:
+            yield _examined(connection, query, said, decided, reopened, rule)
 
 
 def settling_rule(connection: sqlite3.Connection) -> str:
@@ -108,19 +112,24 @@ def pairs_unsettled(workspace: Workspace) -> list[Unsettled]:
     with workspace.read() as connection:
         states = {query.query_id: query.state for query in queries.all_queries(connection)}
         found: list[Unsettled] = []
-        for query_id in dict.fromkeys(query_id for query_id, _ in labels.contested(connection)):
+        pairs = (*labels.contested(connection), *decisions.reopened(connection))
+        for query_id in dict.fromkeys(query_id for query_id, _ in pairs):
             if states[query_id] != "retired":
                 found += unsettled_of(connection, query_id)
-    order = ("disputed", "unsettled", "cannot judge")
+    order = ("disputed", "unsettled", "reopened", "cannot judge")
     return sorted(found, key=lambda one: (order.index(one.kind), one.query_id, one.chunk_id))
 
 
 def unsettled_of(connection: sqlite3.Connection, query_id: str) -> list[Unsettled]:
     """Return the pairs of one question without a settled grade, by chunk id."""
+    return [one for one in labels_of(connection, query_id) if isinstance(one, Unsettled)]
+
+
+def labels_of(connection: sqlite3.Connection, query_id: str) -> list[GoldLabel | Unsettled]:
+    """Return every pair of one question, settled or not, by chunk id."""
     said = judgments.current(connection, query_id=query_id)
-    decided = judgments.adjudications(connection, query_id)
-    settled = _settled(said, decided, settling_rule(connection))
-    return [one for one in settled if isinstance(one, Unsettled)]
+    decided = decisions.in_force(connection, query_id)
+    return _settled(query_id, said, decided, _reopened(connection, query_id), settling_rule(connection))
 
 
 def _examined(
@@ -128,9 +137,10 @@ def _examined(
     query: Query,
     said: tuple[Judgment, ...],
     decided: tuple[Adjudication, ...],
+    reopened: frozenset[str],
     rule: str,
 ) -> Examined:
-    settled = _settled(said, decided, rule)
+    settled = _settled(query.query_id, said, decided, reopened, rule)
     unsettled = tuple(one for one in settled if isinstance(one, Unsettled))
     origin = labels.provenance(connection, query.query_id)
     gold = best_first(
@@ -143,13 +153,23 @@ def _examined(
     return Examined(query, labelled, unsettled, said, decided, blocks)
 
 
-def _settled(said: Iterable[Judgment], decided: Iterable[Adjudication], rule: str) -> list[GoldLabel | Unsettled]:
+def _reopened(connection: sqlite3.Connection, query_id: str) -> frozenset[str]:
+    return frozenset(chunk_id for _, chunk_id in decisions.reopened(connection, query_id))
+
+
+def _settled(
+    query_id: str, said: Iterable[Judgment], decided: Iterable[Adjudication], reopened: frozenset[str], rule: str
+) -> list[GoldLabel | Unsettled]:
     by_chunk: dict[str, list[Judgment]] = defaultdict(list)
     for judgment in said:
         by_chunk[judgment.chunk_id].append(judgment)
     in_force = {decision.chunk_id: decision for decision in decided}
-    chunk_ids = sorted(by_chunk.keys() | in_force.keys())
-    return [settle(by_chunk.get(chunk_id, ()), in_force.get(chunk_id), rule=rule) for chunk_id in chunk_ids]
+    return [
+        Unsettled(query_id, chunk_id, "reopened", tuple(by_chunk.get(chunk_id, ())))
+        if chunk_id in reopened
+        else settle(by_chunk.get(chunk_id, ()), in_force.get(chunk_id), rule=rule)
+        for chunk_id in sorted(by_chunk.keys() | in_force.keys() | reopened)
+    ]
 
 
 def _blocks(
@@ -161,6 +181,12 @@ def _blocks(
         if chunk_ids:
             message = f"{query.query_id}: {words} about {_chunks(len(chunk_ids))}; decide in Review."
             yield Item(kind, message, about, chunk_ids)
+    reopened = tuple(one.chunk_id for one in unsettled if one.kind == "reopened")
+    if reopened:
+        message = (
+            f"{query.query_id}: labels of {_chunks(len(reopened))} were re-opened; judge again or decide in Review."
+        )
+        yield Item("reopened", message, about, reopened)
     if drifted:
         message = f"{query.query_id}: {_chunks(len(drifted))} changed or vanished since judged; judge again."
         yield Item("drifted", message, about, tuple(drifted))

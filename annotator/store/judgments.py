@@ -14,14 +14,12 @@ from dataclasses import dataclass
 import msgspec
 
 from annotator.errors import Conflict, NotFound
-from annotator.model import Adjudication, Chunk, Evidence, Judgment
+from annotator.model import Chunk, Evidence, Judgment
 from annotator.store.database import now
 
 __all__ = [
     "Undoable",
-    "adjudications",
     "append",
-    "append_adjudication",
     "current",
     "draft",
     "drafts",
@@ -31,6 +29,7 @@ __all__ = [
     "keep_text",
     "pair_counts",
     "put_draft",
+    "read_evidence",
     "undo",
     "undoable",
 ]
@@ -139,48 +138,6 @@ def history(connection: sqlite3.Connection, query_id: str, chunk_id: str, annota
     return [_judgment(row) for row in connection.execute(sql, values)]
 
 
-def append_adjudication(connection: sqlite3.Connection, new: Adjudication) -> bool:
-    """Record a reviewer's decision; False when its operation was recorded before."""
-    if _known(connection, "adjudications", new.operation_id):
-        return False
-    keep_text(connection, new.chunk_id, new.sha256)
-    connection.execute(
-        "INSERT INTO adjudications (operation_id, query_id, chunk_id, reviewer, grade, stale, reason, evidence, sha256,"
-        " decided_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            new.operation_id,
-            new.query_id,
-            new.chunk_id,
-            new.reviewer,
-            new.grade,
-            int(new.stale),
-            new.reason,
-            evidence_json(new.evidence),
-            new.sha256,
-            new.decided_at or now(),
-        ),
-    )
-    return True
-
-
-def adjudications(connection: sqlite3.Connection, query_id: str = "") -> Iterator[Adjudication]:
-    """Yield every decision, oldest first; the last one of a pair is in force."""
-    where, values = _where({"query_id": query_id})
-    for row in connection.execute(f"SELECT * FROM adjudications {where} ORDER BY adjudication_id", values):
-        yield Adjudication(
-            query_id=row["query_id"],
-            chunk_id=row["chunk_id"],
-            reviewer=row["reviewer"],
-            grade=row["grade"],
-            stale=bool(row["stale"]),
-            reason=row["reason"],
-            evidence=_evidence(row["evidence"]),
-            sha256=row["sha256"],
-            decided_at=row["decided_at"],
-            operation_id=row["operation_id"],
-        )
-
-
 def keep_text(connection: sqlite3.Connection, chunk_id: str, sha256: str) -> None:
     """Keep the chunk as it was read, under the hash of its text. Raises Conflict when that text is gone."""
     known = connection.execute("SELECT 1 FROM judged_chunks WHERE chunk_id = ? AND sha256 = ?", (chunk_id, sha256))
@@ -246,7 +203,8 @@ def evidence_json(evidence: Sequence[Evidence]) -> str:
     return json.dumps(spans, ensure_ascii=False)
 
 
-def _evidence(text: str) -> tuple[Evidence, ...]:
+def read_evidence(text: str) -> tuple[Evidence, ...]:
+    """Return the evidence kept as JSON."""
     if text == "[]":  # most have none
         return ()
     return _decode_evidence(text)
@@ -324,7 +282,7 @@ def _judgment(row: sqlite3.Row, **changed: str) -> Judgment:
         grade=row["grade"],
         stale=bool(row["stale"]),
         reason=row["reason"],
-        evidence=_evidence(row["evidence"]),
+        evidence=read_evidence(row["evidence"]),
         sha256=row["sha256"],
         seconds=row["seconds"],
         **values,

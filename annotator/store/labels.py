@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["Progress", "Provenance", "contested", "progress", "provenance", "unjudged_heads"]
+__all__ = ["Progress", "Provenance", "contested", "progress", "provenance", "texts", "unjudged_heads"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +74,14 @@ def unjudged_heads(connection: sqlite3.Connection) -> list[tuple[str, str]]:
            ORDER BY result.query_id, chunk_id"""
     )
     return [(row[0], row[1]) for row in rows]
+
+
+def texts(connection: sqlite3.Connection, hashes: Iterable[str] | None = None, *, limit: int = -1) -> dict[str, str]:
+    """Return hash → text as judged, of these hashes or of all, at most `limit`."""
+    if hashes is None:
+        return dict(map(tuple, connection.execute("SELECT sha256, text FROM judged_texts LIMIT ?", (limit,))))
+    wanted = json.dumps(list(hashes))
+    rows = connection.execute(
+        "SELECT sha256, text FROM json_each(?) JOIN judged_texts ON sha256 = value LIMIT ?", (wanted, limit)
+    )
+    return dict(map(tuple, rows))

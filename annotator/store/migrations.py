@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "migrate"]
 
-VERSION = 1
+VERSION = 3
 
 _START = (
     # The mirror of the live chunk table. row_hash covers every column, sha256 the text alone.
@@ -102,6 +102,55 @@ _START = (
     "CREATE INDEX events_by_subject ON events (subject)",
 )
 
+_REVIEW = (
+    # From here on the pair waits for a new judgment or decision: those up to the two numbers no longer settle it.
+    """CREATE TABLE reopenings (
+        reopening_id INTEGER PRIMARY KEY, operation_id TEXT NOT NULL UNIQUE,
+        query_id TEXT NOT NULL REFERENCES queries (query_id), chunk_id TEXT NOT NULL, reviewer TEXT NOT NULL,
+        reason TEXT NOT NULL, reopened_at TEXT NOT NULL, after_judgment INTEGER NOT NULL,
+        after_adjudication INTEGER NOT NULL)""",
+    "CREATE INDEX reopenings_by_pair ON reopenings (query_id, chunk_id, reopening_id)",
+    """CREATE VIEW reopened AS SELECT r.* FROM reopenings r
+        WHERE NOT EXISTS (SELECT 1 FROM reopenings later WHERE later.query_id = r.query_id
+            AND later.chunk_id = r.chunk_id AND later.reopening_id > r.reopening_id)
+        AND NOT EXISTS (SELECT 1 FROM adjudications a WHERE a.query_id = r.query_id AND a.chunk_id = r.chunk_id
+            AND a.adjudication_id > r.after_adjudication)
+        AND NOT EXISTS (SELECT 1 FROM current_judgments c JOIN judgments j USING (judgment_id)
+            WHERE c.query_id = r.query_id AND c.chunk_id = r.chunk_id AND c.judgment_id > r.after_judgment
+            AND j.undoes IS NULL)""",
+    # The record of changes is read by time.
+    "CREATE INDEX judgments_by_time ON judgments (judged_at)",
+    "CREATE INDEX events_by_time ON events (at)",
+    """CREATE TRIGGER syncs_no_delete BEFORE DELETE ON syncs
+        BEGIN SELECT RAISE(ABORT, 'syncs are append-only'); END""",
+    """CREATE TRIGGER syncs_no_update BEFORE UPDATE ON syncs WHEN OLD.finished_at IS NOT NULL
+        BEGIN SELECT RAISE(ABORT, 'syncs are append-only'); END""",
+    """CREATE TRIGGER syncs_no_replace BEFORE INSERT ON syncs
+        WHEN EXISTS (SELECT 1 FROM syncs WHERE sync_id = NEW.sync_id)
+        BEGIN SELECT RAISE(ABORT, 'syncs are append-only'); END""",
+)
+
+_DRIFT = (
+    # A label whose text is gone from the table, taken out of force: dropped, or carried over to other chunks. What was
+    # said about that text stays on record; decisions up to last_adjudication no longer count.
+    """CREATE TABLE set_aside (
+        aside_id INTEGER PRIMARY KEY, query_id TEXT NOT NULL REFERENCES queries (query_id), chunk_id TEXT NOT NULL,
+        sha256 TEXT NOT NULL, action TEXT NOT NULL CHECK (action IN ('dropped', 'carried')), who TEXT NOT NULL,
+        reason TEXT NOT NULL, at TEXT NOT NULL, last_adjudication INTEGER NOT NULL)""",
+    "CREATE INDEX set_aside_by_pair ON set_aside (query_id, chunk_id, sha256)",
+    """CREATE TRIGGER set_aside_current AFTER INSERT ON set_aside BEGIN
+        DELETE FROM current_judgments WHERE query_id = NEW.query_id AND chunk_id = NEW.chunk_id AND judgment_id IN (
+            SELECT judgment_id FROM judgments WHERE query_id = NEW.query_id AND chunk_id = NEW.chunk_id
+            AND sha256 = NEW.sha256); END""",
+    """CREATE TABLE carry_proposals (
+        proposal_id INTEGER PRIMARY KEY, query_id TEXT NOT NULL REFERENCES queries (query_id), chunk_id TEXT NOT NULL,
+        sha256 TEXT NOT NULL, to_chunk_id TEXT NOT NULL, to_sha256 TEXT NOT NULL,
+        grade INTEGER NOT NULL CHECK (grade BETWEEN 0 AND 3), stale INTEGER NOT NULL, reason TEXT NOT NULL,
+        evidence TEXT NOT NULL, score REAL NOT NULL, how TEXT NOT NULL, proposed_by TEXT NOT NULL,
+        proposed_at TEXT NOT NULL, decision TEXT CHECK (decision IN ('accepted', 'refused')), decided_by TEXT,
+        decided_at TEXT, UNIQUE (query_id, chunk_id, sha256, to_chunk_id, to_sha256))""",
+)
+
 _APPEND_ONLY = ("judgments", "adjudications", "versions", "version_files", "events", "judged_texts", "judged_chunks")
 
 # INSERT OR REPLACE removes a row without firing its DELETE trigger, so a taken key is refused before that.
@@ -137,20 +186,44 @@ def _migrations() -> Any:
         for statement in _START:
             db.execute(statement)
         for table in _APPEND_ONLY:
-            for verb in ("UPDATE", "DELETE"):
-                db.execute(
-                    f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
-                    f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
-                )
+            _never_changed(db, table)
         for table, taken in _NEVER_REPLACED.items():
-            db.execute(
-                f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} "
-                f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {taken}) "
-                f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
-            )
+            _never_replaced(db, table, taken)
         db.execute("PRAGMA user_version = 1")
 
+    @migrations()
+    def m0002_review(db: Database) -> None:
+        for statement in _REVIEW:
+            db.execute(statement)
+        _never_changed(db, "reopenings")
+        _never_replaced(db, "reopenings", "reopening_id = NEW.reopening_id OR operation_id = NEW.operation_id")
+        db.execute("PRAGMA user_version = 2")
+
+    @migrations()
+    def m0003_drift(db: Database) -> None:
+        for statement in _DRIFT:
+            db.execute(statement)
+        _never_changed(db, "set_aside")
+        _never_replaced(db, "set_aside", "aside_id = NEW.aside_id")
+        db.execute("PRAGMA user_version = 3")
+
     return migrations
+
+
+def _never_changed(db: Database, table: str) -> None:
+    for verb in ("UPDATE", "DELETE"):
+        db.execute(
+            f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
+            f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
+        )
+
+
+def _never_replaced(db: Database, table: str, taken: str) -> None:
+    db.execute(
+        f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} "
+        f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {taken}) "
+        f"BEGIN SELECT RAISE(ABORT, '{table} are append-only'); END"
+    )
 
 
 def _back_up(workspace: Workspace, connection: sqlite3.Connection, label: str) -> None:

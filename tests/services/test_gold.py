@@ -20,7 +20,7 @@ from annotator.gold.verify import verify
 from annotator.model import Adjudication, Judgment, Query, Run, RunQuery, text_hash
 from annotator.services import gold
 from annotator.services.readiness import Item
-from annotator.store import judgments, queries, runs, settings
+from annotator.store import decisions, judgments, queries, runs, settings
 from annotator.store.database import Workspace
 
 
@@ -62,7 +62,7 @@ class Bench:
             one = Adjudication(
                 **{name: getattr(one, name) for name in one.__slots__} | {"operation_id": f"o{self.operations}"}
             )
-            judgments.append_adjudication(connection, one)
+            decisions.append(connection, one)
 
     def blocks(self) -> list[Item]:
         return list(gold.readiness(self.workspace).blocks)

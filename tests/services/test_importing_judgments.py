@@ -12,7 +12,7 @@ from annotator.model import Evidence, Judgment
 from annotator.services import chunk_table, gold, labelling, overview
 from annotator.services.importing import ImportReport, import_judgments, import_queries
 from annotator.services.workspace import Workspace, init
-from annotator.store import judgments, people
+from annotator.store import decisions, judgments, people
 
 HEADER = "query_id\tchunk_id\tgrade\n"
 
@@ -267,7 +267,7 @@ def test_decisions_of_reviewers_come_along_in_their_order_and_once(workspace: Wo
     assert counts(take(workspace, DECIDED, "j.jsonl", annotator="")) == (4, 0, 0, 0)
     assert counts(take(workspace, DECIDED, "j.jsonl", annotator="")) == (0, 0, 4, 0)
     with workspace.read() as connection:
-        assert [(one.reviewer, one.grade) for one in judgments.adjudications(connection)] == [("Rita", 2), ("Rita", 1)]
+        assert [(one.reviewer, one.grade) for one in decisions.in_force(connection)] == [("Rita", 2), ("Rita", 1)]
         found = people.find(connection, "Rita")
     assert found is not None
     assert found.role == "reviewer"

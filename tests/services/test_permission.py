@@ -11,7 +11,7 @@ import pytest
 
 from annotator.errors import Forbidden
 from annotator.model import Person, Query
-from annotator.services import chunk_table, facets, gold, labelling, permission, questions, settings, team
+from annotator.services import chunk_table, facets, gold, labelling, permission, questions, review, settings, team
 from annotator.services.facets import FacetSchema
 from annotator.services.importing import import_judgments, import_queries, import_run
 from annotator.services.labelling import Operation
@@ -25,6 +25,7 @@ grade chunks                     yes        yes       yes    no
 write questions                  yes        yes       yes    no
 import runs                      yes        yes       yes    no
 sync the chunk table             yes        yes       yes    no
+see the labels of others         no         yes       yes    no
 settle labels                    no         yes       yes    no
 import the judgments of others   no         yes       yes    no
 release versions                 no         yes       yes    no
@@ -45,6 +46,12 @@ def grade(workspace: Workspace, who: str) -> None:
     text = labelling.candidates(workspace, who, "q1", ["errors#1"])[0].chunk.sha256
     operation = Operation(id="1", kind="judge", who=who, query_id="q1", chunk_id="errors#1", sha256=text, grade=3)
     assert labelling.apply(workspace, who, [operation]).acknowledged == ("1",)
+
+
+def decide(workspace: Workspace, who: str) -> None:
+    found = review.case(workspace, "Ana", "q3", "errors#1")
+    seen, text = found.revision, found.chunk.sha256
+    review.decide(workspace, who, "q3", "errors#1", 2, reason="so", sha256=text, seen=seen)
 
 
 def query(workspace: Workspace, query_id: str = "q1") -> Query:
@@ -82,6 +89,12 @@ ATTEMPTS: dict[str, tuple[str, Callable[[Workspace, str], object]]] = {
     ),
     "import a run": ("import runs", lambda at, who: import_run(at, who, ("r", b"q1 Q0 a 1 1.0 x\n"), name="r")),
     "sync": ("sync the chunk table", lambda at, who: chunk_table.sync(at, who)),
+    "see who differs": ("see the labels of others", review.waiting),
+    "see a pair": ("see the labels of others", lambda at, who: review.case(at, who, "q3", "errors#1")),
+    "see the labels of a question": ("see the labels of others", lambda at, who: review.labels(at, who, "q3")),
+    "see odd labels": ("see the labels of others", review.suspicious),
+    "decide": ("settle labels", decide),
+    "open labels again": ("settle labels", lambda at, who: review.reopen(at, who, [("q3", "errors#1")], "why")),
     "import a decision": ("settle labels", bring("reviewer", "{who}")),
     "import judgments of others": ("import the judgments of others", bring("annotator", "Zoe")),
     "import a release": ("import the judgments of others", bring_release),

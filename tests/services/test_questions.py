@@ -11,7 +11,7 @@ from annotator.errors import Conflict, InputError, NotFound
 from annotator.model import Adjudication, Judgment, Query, text_hash
 from annotator.services import facets, questions
 from annotator.services.facets import FacetSchema
-from annotator.store import judgments, queries
+from annotator.store import decisions, judgments, queries
 from annotator.store.database import Workspace
 
 TEXT = "Enterprise refunds after 30 days need the approval of the VP Finance."
@@ -129,7 +129,7 @@ def test_rows_show_progress_and_open_disputes(home: Workspace) -> None:
     questions.retire(home, "ana", "q4")
     with home.write() as connection:
         one = Adjudication("q2", "c1", "rosa", 2, sha256=text_hash(TEXT), operation_id="decided")
-        judgments.append_adjudication(connection, one)
+        decisions.append(connection, one)
     found = {
         row.query.query_id: (row.judged, row.relevant, row.mine, row.unsettled, row.state)
         for row in questions.rows(home, "ana")

@@ -15,7 +15,7 @@ from annotator.services.importing.judgment_rows import COLUMNS, CONFLICTS, Readi
 from annotator.services.importing.report import SHOWN_ROWS, ImportReport
 from annotator.services.importing.rows import ImportFile, Source, open_file
 from annotator.services.permission import require
-from annotator.store import corpus, events, imported, judgments, people
+from annotator.store import corpus, decisions, events, imported, judgments, people
 from annotator.store.database import Workspace
 
 __all__ = ["import_judgments", "take"]
@@ -148,7 +148,7 @@ class _Checked:
         imported.keep_texts(self.connection, (self.texts[key] for key in needed if key in self.texts))
         imported.append_all(self.connection, new)
         for decision in self.decisions:
-            judgments.append_adjudication(self.connection, decision)
+            decisions.append(self.connection, decision)
         counts = {"added": len(self.added), "changed": len(self.changed), "decisions": len(self.decisions)}
         if any(counts.values()):
             events.record(self.connection, who, "judgments imported", f"file:{self.file.name}", new=counts)
