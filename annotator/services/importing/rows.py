@@ -28,6 +28,7 @@ Source: TypeAlias = Path | str | tuple[str, bytes]
 _JSON_SPACE: Final = " \t\r\n,"
 _STARTS_JSON: Final = re.compile(r"\{\s*(\"|\}|$)|\[\s*([{\[\]]|$)")
 """An id may start with a bracket as well."""
+_YAML_KEY: Final = re.compile(r"(?:- )?([\w-]+):(?: |$)")
 
 
 class Record(dict[str, object]):
@@ -146,7 +147,8 @@ def _form(name: str, text: str, columns: frozenset[str]) -> str:
         return "bare"
     if _STARTS_JSON.match(start):
         return "json"
-    if name.lower().endswith((".yaml", ".yml")) or first == "---" or first.removeprefix("- ").split(":")[0] in columns:
+    key = _YAML_KEY.match(first)
+    if name.lower().endswith((".yaml", ".yml")) or first == "---" or (key and key[1] in columns):
         return "yaml"
     header = next(csv.reader([first], delimiter=delimiter_of(first)), [])
     return "table" if columns.intersection(cell.strip().lower() for cell in header) else "bare"
