@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from annotator.errors import InputError
@@ -17,8 +18,10 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SQLITE = "sqlite:///"
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 _POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?://")
+_SEVERAL = frozenset(("sqlite", "duckdb", "chroma", "lance", "qdrant"))
 _KINDS = (
-    "Known are postgresql://…, sqlite:///file.db and files .jsonl, .ndjson, .csv, .tsv (each also .gz) and .parquet."
+    "Known are postgresql://…, sqlite:///file.db, files .jsonl, .ndjson, .csv, .tsv (each also .gz), .parquet and "
+    ".duckdb, and folders of Chroma, LanceDB, Qdrant (local) or Parquet files."
 )
 
 
@@ -29,13 +32,9 @@ def open_table(url: str, table: str = "") -> Table:
         from annotator.tables.postgres import open_postgres
 
         return open_postgres(*database, table)
-    place = expand(url)
-    if place.startswith(_SQLITE):
-        from annotator.tables.sqlite import open_sqlite
-
-        return open_sqlite(_file(place.removeprefix(_SQLITE)), table)
-    kind = _kind(place)
-    path = _file(place)
+    kind, path = _place(url)
+    if kind in _SEVERAL:
+        return _store(kind).open(path, table)
     if kind == "jsonl":
         from annotator.tables.jsonl import JsonlTable
 
@@ -44,24 +43,24 @@ def open_table(url: str, table: str = "") -> Table:
         from annotator.tables.parquet import ParquetTable
 
         return ParquetTable(path)
+    if kind == "parquet folder":
+        from annotator.tables.parquetfolder import ParquetFolder
+
+        return ParquetFolder(path)
     from annotator.tables.csvfile import CsvTable
 
     return CsvTable(path, "\t" if kind == "tsv" else ",")
 
 
 def list_tables(url: str) -> list[str]:
-    """List the tables to choose from at this address; none for a file that is one table itself."""
+    """List the tables or collections to choose from at this address; none for a file that is one table itself."""
     refuse_password(url)
     if database := _postgres(url):
         from annotator.tables.postgres import postgres_names
 
         return postgres_names(*database)
-    place = expand(url)
-    if not place.startswith(_SQLITE):
-        return []
-    from annotator.tables.sqlite import table_names
-
-    return table_names(_file(place.removeprefix(_SQLITE)))
+    kind, path = _place(url)
+    return _store(kind).names(path) if kind in _SEVERAL else []
 
 
 def absolute(url: str, folder: Path | None = None) -> str:
@@ -120,11 +119,68 @@ def _postgres(url: str) -> tuple[str, Callable[[str], str]] | None:
     return (place, str) if _POSTGRES.match(place) else None
 
 
+class _Store(NamedTuple):
+    """How to open one table of a place that holds several, and how to list them."""
+
+    open: Callable[[Path, str], Table]
+    names: Callable[[Path], list[str]]
+
+
+def _store(kind: str) -> _Store:
+    if kind == "sqlite":
+        from annotator.tables.sqlite import open_sqlite, table_names
+
+        return _Store(open_sqlite, table_names)
+    if kind == "duckdb":
+        from annotator.tables.duckdbfile import duck_names, open_duck
+
+        return _Store(open_duck, duck_names)
+    if kind == "chroma":
+        from annotator.tables.chroma import chroma_names, open_chroma
+
+        return _Store(open_chroma, chroma_names)
+    if kind == "lance":
+        from annotator.tables.lance import lance_names, open_lance
+
+        return _Store(open_lance, lance_names)
+    from annotator.tables.qdrant import open_qdrant, qdrant_names
+
+    return _Store(open_qdrant, qdrant_names)
+
+
+def _place(url: str) -> tuple[str, Path]:
+    """Tell the kind of a file or folder by its name, or by what lies in it; and where it is."""
+    place = expand(url)
+    if place.startswith(_SQLITE):
+        return "sqlite", _file(place.removeprefix(_SQLITE))
+    path = _path(place)
+    if path.name == "chroma.sqlite3":
+        return "chroma", path.parent
+    if path.is_dir():
+        return _folder_kind(path), path
+    kind = _kind(place)
+    return kind, _file(place)
+
+
+def _folder_kind(folder: Path) -> str:
+    if (folder / "chroma.sqlite3").is_file():
+        return "chroma"
+    if any(folder.glob("*.lance")):
+        return "lance"
+    if any(folder.glob("collection/*/storage.sqlite")):
+        return "qdrant"
+    if any(folder.rglob("*.parquet")):
+        return "parquet folder"
+    raise InputError(f"The folder {folder} holds no kind of chunk table that is known.", hint=_KINDS)
+
+
 def _kind(place: str) -> str:
     if "://" in place:
         scheme = place.partition("://")[0]
         raise InputError(f"Chunk tables at {scheme}:// are not supported.", hint=_KINDS)
     name = place.lower().removesuffix(".gz")
+    if _is_duckdb(place):
+        return "duckdb"
     if name.endswith((".db", ".sqlite", ".sqlite3")):
         raise InputError(f"{place} looks like an SQLite file.", hint=f"Write it as {_SQLITE}{place}")
     if name.endswith(".parquet") and place.lower().endswith(".gz"):
@@ -135,8 +191,21 @@ def _kind(place: str) -> str:
     return kind
 
 
+def _is_duckdb(place: str) -> bool:
+    """Tell a DuckDB file, which is often called .db, by its first bytes."""
+    path = _path(place)
+    if not path.is_file():
+        return path.suffix.lower() == ".duckdb"
+    with path.open("rb") as file:
+        return file.read(12)[8:] == b"DUCK"
+
+
+def _path(place: str) -> Path:
+    return Path(unquote(place) if "%" in place and not Path(place).exists() else place).expanduser()
+
+
 def _file(place: str) -> Path:
-    path = Path(unquote(place) if "%" in place and not Path(place).exists() else place).expanduser()
+    path = _path(place)
     if not path.is_file():
         what = "is a folder, not a file" if path.is_dir() else "does not exist"
         raise InputError(f"The chunk table {path} {what}.")

@@ -12,7 +12,7 @@ from annotator.errors import InputError, Problem
 from annotator.tables.columns import describe
 from annotator.tables.table import BATCH_ROWS, Batch, Column
 
-__all__ = ["ParquetTable"]
+__all__ = ["ParquetTable", "values_of"]
 
 _SAMPLED = 100
 _BUFFER = 1 << 20
@@ -43,7 +43,7 @@ class ParquetTable:
     def sample(self, limit: int) -> list[Mapping[str, object]]:
         with self._open() as file:
             for batch in file.iter_batches(batch_size=limit):
-                columns = [_values(column)[0] for column in batch.columns]
+                columns = [values_of(column)[0] for column in batch.columns]
                 return [dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True)]
         return []
 
@@ -55,7 +55,7 @@ class ParquetTable:
         done = 0
         with self._open() as file:
             for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
-                read = {name: _values(batch.column(name)) for name in columns}
+                read = {name: values_of(batch.column(name)) for name in columns}
                 faults: dict[int, Problem] = {}
                 for name, (_, undecodable) in read.items():
                     for index, error in undecodable.items():
@@ -88,8 +88,11 @@ class ParquetTable:
             raise InputError(f"{self.path} cannot be read: {error}.", hint="Is it a whole Parquet file?") from error
 
 
-def _values(column: Any) -> tuple[list[object], dict[int, UnicodeDecodeError]]:
-    """Return the values as Python has them, points in time as text, and by index the texts that are not UTF-8."""
+def values_of(column: Any) -> tuple[list[object], dict[int, UnicodeDecodeError]]:
+    """Return the values of an Arrow column as Python has them, and by index the texts that are not UTF-8.
+
+    Points in time are given as text.
+    """
     import pyarrow
 
     kind = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type

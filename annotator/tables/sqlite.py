@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
-from annotator.errors import InputError, NotFound, Problem
-from annotator.tables.columns import describe, guess
+from annotator.errors import Problem
+from annotator.tables.choice import choose
+from annotator.tables.columns import describe
+from annotator.tables.sqlitefile import quoted, reading
+from annotator.tables.sqlitevec import is_part, vec_tables
 from annotator.tables.table import BATCH_ROWS, Batch, Column
 
 __all__ = ["SqliteTable", "open_sqlite", "table_names"]
@@ -28,38 +29,24 @@ def open_sqlite(path: Path, table: str) -> SqliteTable:
 
     Raises InputError when the file is no database or the choice is not clear, NotFound for an unknown name.
     """
-    names = table_names(path)
-    if table and table not in names:
-        raise NotFound(f"{path.name} has no table {table!r}.", hint=f"It has: {', '.join(names) or 'none'}.")
-    if not table:
-        fitting = [name for name in names if _fits(SqliteTable(path, name))]
-        if len(fitting) != 1:
-            what = "More than one table" if fitting else "No table"
-            listed = ", ".join(f"{name} ({SqliteTable(path, name).count()} rows)" for name in fitting or names)
-            raise InputError(
-                f"{what} of {path.name} has usual names for the chunk id and the text.",
-                hint=f"Name one with --table. {'Fitting' if fitting else 'There'}: {listed or 'none'}.",
-            )
-        table = fitting[0]
-    return SqliteTable(path, table)
+    return choose(_tables(path), table, path.name)
 
 
 def table_names(path: Path) -> list[str]:
     """List the tables and views of the file, without SQLite's own and those of extensions."""
-    with closing(_connect(path)) as connection, _Failures(path):
-        rows = connection.execute(
-            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view') "
-            r"AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name"
-        )
-        return [row[0] for row in rows]
+    return [each.table for each in _tables(path)]
 
 
 @dataclass(frozen=True, slots=True)
 class SqliteTable:
-    """One table or view. Places are rowids where the table has them, else row numbers in reading order."""
+    """One table or view. Places are rowids where the table has them, else row numbers in reading order.
+
+    `query` stands for the table where its rows have to be put together first.
+    """
 
     path: Path
     table: str
+    query: str = ""
     kind: str = "SQLite table"
     open_ended: bool = False
 
@@ -68,23 +55,23 @@ class SqliteTable:
         return f"{self.path.name}, table {self.table}"
 
     def columns(self) -> list[Column]:
-        with closing(_connect(self.path)) as connection, _Failures(self.path):
+        with reading(self.path) as connection:
             names = self._names(connection)
         return describe(names, self.sample(_SAMPLED))
 
     def sample(self, limit: int) -> list[Mapping[str, object]]:
-        with closing(_connect(self.path)) as connection, _Failures(self.path):
+        with reading(self.path) as connection:
             names = self._names(connection)
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            rows = connection.execute(f"SELECT * FROM {_quoted(self.table)} LIMIT ?", (limit,))
+            rows = connection.execute(f"SELECT * FROM {self._source} LIMIT ?", (limit,))
             return [dict(zip(names, row, strict=True)) for row in rows]
 
     def count(self) -> int:
-        with closing(_connect(self.path)) as connection, _Failures(self.path):
-            return int(connection.execute(f"SELECT COUNT(*) FROM {_quoted(self.table)}").fetchone()[0])
+        with reading(self.path) as connection:
+            return int(connection.execute(f"SELECT COUNT(*) FROM {self._source}").fetchone()[0])
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        with closing(_connect(self.path)) as connection, _Failures(self.path):
+        with reading(self.path) as connection:
             if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
                 connection.execute("BEGIN")  # one unmoving state; holds nobody up under WAL
             rowid = self._rowid(connection)
@@ -95,10 +82,16 @@ class SqliteTable:
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)
 
+    @property
+    def _source(self) -> str:
+        return f"({self.query})" if self.query else quoted(self.table)
+
     def _names(self, connection: sqlite3.Connection) -> list[str]:
-        return [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(self.table)})")]
+        return [column[0] for column in connection.execute(f"SELECT * FROM {self._source} LIMIT 0").description]
 
     def _rowid(self, connection: sqlite3.Connection) -> str:
+        if self.query:
+            return ""
         kind, without = connection.execute(
             "SELECT type, wr FROM pragma_table_list WHERE schema = 'main' AND name = ?", (self.table,)
         ).fetchone()
@@ -111,8 +104,8 @@ class SqliteTable:
         self, connection: sqlite3.Connection, columns: Sequence[str], rowid: str
     ) -> Iterator[list[tuple[object, ...]]]:
         """Read by rowid, a page a statement: between pages the file is free for its owner."""
-        chosen = ", ".join([rowid, *map(_quoted, columns)])
-        select = f"SELECT {chosen} FROM {_quoted(self.table)}"
+        chosen = ", ".join([rowid, *map(quoted, columns)])
+        select = f"SELECT {chosen} FROM {self._source}"
         order = f"ORDER BY {rowid} LIMIT {BATCH_ROWS}"
         rows = _page(connection, f"{select} {order}", ())
         while rows:
@@ -121,11 +114,10 @@ class SqliteTable:
 
     def _stream(self, connection: sqlite3.Connection, columns: Sequence[str]) -> Iterator[list[tuple[object, ...]]]:
         """Read views and tables without rowid in one statement, in the order of the primary key if there is one."""
-        key = connection.execute(
-            "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", (self.table,)
-        ).fetchall()
-        order = f" ORDER BY {', '.join(_quoted(row[0]) for row in key)}" if key else ""
-        query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(self.table)}{order}"
+        asked = "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk"
+        key = [] if self.query else connection.execute(asked, (self.table,)).fetchall()
+        order = f" ORDER BY {', '.join(quoted(row[0]) for row in key)}" if key else ""
+        query = f"SELECT {', '.join(map(quoted, columns))} FROM {self._source}{order}"
         cursor = connection.execute(query)
         done = 0
         while True:
@@ -186,40 +178,13 @@ def _decode(raw: bytes) -> str | _Undecodable:
         return _Undecodable(raw)
 
 
-def _fits(table: SqliteTable) -> bool:
-    try:
-        mapping, _ = guess(table.columns(), {})
-    except InputError:  # a view on something that is gone
-        return False
-    return bool(mapping.chunk_id and mapping.text)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    if not path.is_file():
-        raise InputError(f"There is no file {path}.")
-    try:
-        return sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True, timeout=30, isolation_level=None)
-    except sqlite3.Error as error:
-        raise InputError(f"{path} cannot be opened: {error}.") from error
-
-
-class _Failures:
-    """Turns a failure of the file as a whole into an InputError that names it."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, sqlite3.Error):
-            raise InputError(
-                f"{self._path} cannot be read: {error}.",
-                hint="Is it an SQLite file, and may this user read it? A file in WAL mode needs its -wal file beside "
-                "it and a folder that can be written to.",
-            ) from error
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _tables(path: Path) -> list[SqliteTable]:
+    with reading(path) as connection:
+        vectors = vec_tables(connection)
+        rows = connection.execute(
+            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'view') "
+            r"AND name NOT LIKE 'sqlite\_%' ESCAPE '\'"
+        )
+        found = [SqliteTable(path, row[0]) for row in rows if not is_part(row[0], vectors)]
+    found += [SqliteTable(path, name, query, "sqlite-vec table") for name, query in vectors.items() if query]
+    return sorted(found, key=lambda each: each.table)

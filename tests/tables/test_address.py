@@ -67,7 +67,7 @@ def test_a_relative_file_becomes_independent_of_the_working_directory(url: str, 
         ("a.db", "sqlite:///"),
         ("mysql://h/d", "mysql://"),
         ("missing.csv", "does not exist"),
-        ("folder.csv", "is a folder"),
+        ("folder.csv", "folder.csv holds no kind"),
     ],
 )
 def test_what_cannot_be_opened_says_why(

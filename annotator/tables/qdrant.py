@@ -1,0 +1,125 @@
+"""Collections of a local Qdrant folder, read straight from its SQLite files, also while a client has it locked.
+
+The points in them are pickled; all that is ever built from a pickle here is a bag of values, whatever it asks for.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from annotator.errors import Problem
+from annotator.tables.choice import choose
+from annotator.tables.columns import as_object, describe
+from annotator.tables.sqlitefile import reading
+from annotator.tables.table import BATCH_ROWS, WHOLE_RECORD, Batch, Column
+
+__all__ = ["QdrantCollection", "open_qdrant", "qdrant_names"]
+
+_STORED: Final = "storage.sqlite"
+_MODELS: Final = "qdrant_client.http.models.models"
+_SAMPLED: Final = 100
+_LLAMA: Final = "_node_content"
+
+Record = dict[str, object]
+
+
+def open_qdrant(folder: Path, name: str) -> QdrantCollection:
+    """Open a collection; without a name, the only one that has texts.
+
+    Raises InputError when the choice is not clear, NotFound for an unknown name.
+    """
+    return choose([QdrantCollection(folder, each) for each in qdrant_names(folder)], name, folder.name)
+
+
+def qdrant_names(folder: Path) -> list[str]:
+    """List the collections of the folder."""
+    return sorted(path.parent.name for path in folder.glob(f"collection/*/{_STORED}"))
+
+
+@dataclass(frozen=True, slots=True)
+class QdrantCollection:
+    """One collection: the point's id and the keys of its payload as columns. Places are row numbers of its file."""
+
+    folder: Path
+    table: str
+    kind: str = "Qdrant collection (local)"
+    open_ended: bool = True
+
+    @property
+    def name(self) -> str:
+        return f"{self.folder.name}, collection {self.table}"
+
+    def columns(self) -> list[Column]:
+        rows = self.sample(_SAMPLED)
+        return describe(dict.fromkeys(name for row in rows for name in row), rows)
+
+    def sample(self, limit: int) -> list[Mapping[str, object]]:
+        records = (record for page in self._pages(limit) for _, record in page if not isinstance(record, str))
+        return list(islice(records, limit))
+
+    def count(self) -> int:
+        with reading(self._path) as connection:
+            return int(connection.execute("SELECT COUNT(*) FROM points").fetchone()[0])
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
+        for page in self._pages(BATCH_ROWS):
+            sound = [(place, record) for place, record in page if not isinstance(record, str)]
+            faults = [self.problem(place, fault) for place, fault in page if isinstance(fault, str)]
+            values = [[record if name == WHOLE_RECORD else record.get(name) for _, record in sound] for name in columns]
+            yield Batch([place for place, _ in sound], values, faults)
+
+    def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
+        return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)
+
+    @property
+    def _path(self) -> Path:
+        return self.folder / "collection" / self.table / _STORED
+
+    def _pages(self, size: int) -> Iterator[list[tuple[int, Record | str]]]:
+        """Read records with their places; in place of one that cannot be opened, what is wrong with it."""
+        query = "SELECT rowid, point FROM points WHERE rowid > ? ORDER BY rowid LIMIT ?"
+        with reading(self._path) as connection:
+            last = -1
+            while rows := connection.execute(query, (last, size)).fetchall():
+                yield [(place, _record(point)) for place, point in rows]
+                last = rows[-1][0]
+
+
+class _Values:
+    """Stands in for every model of the client: keeps the values and does nothing."""
+
+    values: Mapping[str, object]
+
+    def __setstate__(self, state: object) -> None:
+        inner = state.get("__dict__") if isinstance(state, dict) else None
+        self.values = inner if isinstance(inner, dict) else {}
+
+
+class _Points(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> type:
+        if module == _MODELS:
+            return _Values
+        raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is not opened")
+
+
+def _record(point: bytes) -> Record | str:
+    try:
+        found = _Points(io.BytesIO(point)).load()
+    except Exception as error:  # noqa: BLE001 -- a broken pickle raises nearly anything
+        return f"the point cannot be opened: {error}"
+    if not isinstance(found, _Values) or not hasattr(found, "values"):
+        return "this is no point"
+    payload = found.values.get("payload")
+    record: Record = {"id": found.values.get("id")}
+    for key, value in payload.items() if isinstance(payload, dict) else ():
+        record["payload_id" if key == "id" else key] = value  # the point's own id is what retrievers answer with
+    # LlamaIndex keeps the text nowhere but inside its own copy of the chunk.
+    if "text" not in record and (inside := as_object(record.get(_LLAMA))):
+        record["text"] = inside.get("text")
+    return record

@@ -1,0 +1,35 @@
+"""Opens SQLite files for reading only, and turns their failures into words: for tables and for stores kept in them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from annotator.errors import InputError
+
+__all__ = ["quoted", "reading"]
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the file read-only; a failure of the file as a whole is an InputError that names it."""
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.")
+    try:
+        address = f"file:{quote(str(path.resolve()))}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=30, isolation_level=None)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise InputError(
+            f"{path} cannot be read: {error}.",
+            hint="Is it an SQLite file, and may this user read it? A file in WAL mode needs its -wal file beside "
+            "it and a folder that can be written to.",
+        ) from error
+
+
+def quoted(name: str) -> str:
+    """Write a name as SQL takes it."""
+    return '"' + name.replace('"', '""') + '"'
