@@ -1,9 +1,9 @@
-"""Metrics: stored runs scored against a gold set, by slice and by question."""
+"""Metrics: stored runs scored against a gold set, compared, diagnosed and judged by the gate."""
 
 import streamlit as st
 
 from annotator.services import preview
-from annotator.ui import metrics, ranking, shell, text
+from annotator.ui import comparison, diagnosis, gate, metrics, ranking, run_overview, shell, text
 
 session = shell.require("reader")
 
@@ -13,15 +13,24 @@ with shell.errors():
     if not stored:
         text.box("A run is what a retriever answered: a ranked list of chunk ids per question. Import one to score it.")
         st.stop()
-    against, run, k = metrics.choose(session, stored)
-    found = preview.score(session.workspace, against, run)
-    metrics.tiles(found, k)
-    view, measure = metrics.views(k)
-    if view == "By slice":
-        metrics.by_slice(found, measure, k)
-    elif view == "Runs side by side":
-        metrics.side_by_side(session, against, stored, k)
+    chosen = metrics.choose(session, stored)
+    found = preview.score(session.workspace, chosen.against, chosen.run)
+    view = metrics.view()
+    if view == "Overview":
+        run_overview.overview(session, chosen, found)
+    elif view == "By question":
+        query_id = metrics.by_question(chosen, found)
+        if query_id:
+            ranking.show(session, found, query_id, chosen.k)
+    elif view == "By slice":
+        metrics.by_slice(chosen, found)
+    elif view == "Compare":
+        comparison.show(session, chosen, found)
+    elif view == "Diagnosis":
+        diagnosis.show(session, chosen)
+    elif view == "Holes":
+        diagnosis.holes(session, chosen, stored)
+    elif view == "Gate":
+        gate.show(session, chosen)
     else:
-        chosen = metrics.by_question(found, measure, k)
-        if chosen:
-            ranking.show(session, found, chosen, k)
+        metrics.all_runs(session, chosen, stored)

@@ -6,7 +6,7 @@ that differ, seeded draws beyond. Queries that are missing from a run count 0 on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from operator import getitem
 from random import Random
@@ -63,8 +63,11 @@ class Comparison:
     slices: tuple[SliceComparison, ...]
 
 
-def compare(candidate: Evaluation, baseline: Evaluation) -> Comparison:
-    """Compare two runs scored in the same way. Raises Conflict when gold, cut-offs, threshold or level differ."""
+def compare(candidate: Evaluation, baseline: Evaluation, names: Collection[str] | None = None) -> Comparison:
+    """Compare two runs scored in the same way, on every measure or on those named, canonically.
+
+    Raises Conflict when gold, cut-offs, threshold or level differ.
+    """
     for name, here, there in (
         ("gold digest", candidate.gold.digest, baseline.gold.digest),
         ("k", candidate.k, baseline.k),
@@ -76,7 +79,7 @@ def compare(candidate: Evaluation, baseline: Evaluation) -> Comparison:
                 f"{candidate.run.name} and {baseline.run.name} cannot be compared: {name} {here} and {there}.",
                 hint="Score both against the same gold set version.",
             )
-    names = [name for name in candidate.measures if name not in candidate.judged]
+    names = [name for name in candidate.measures if name not in candidate.judged and (names is None or name in names)]
     everything = tuple(candidate.per_query)
     parts = [
         (part.facet, part.value, {name: _paired(candidate, baseline, name, part.query_ids) for name in names})

@@ -30,6 +30,7 @@ Action = Literal[
     "connect a chunk table",
     "change the rubric",
     "change the facets",
+    "change the gate",
     "add people",
 ]
 
@@ -50,6 +51,7 @@ MAY: Final[Mapping[Action, frozenset[str]]] = {
     "connect a chunk table": _ADMINS,
     "change the rubric": _ADMINS,
     "change the facets": _ADMINS,
+    "change the gate": _ADMINS,
     "add people": _ADMINS,
 }
 """Action to the roles that may; readers change nothing. Joining under a name is open to everybody."""

@@ -1,4 +1,4 @@
-"""Scoring stored runs on screen: against a frozen version, or against the labels as they stand.
+"""Scoring and comparing stored runs on screen: against a frozen version, or against the labels as they stand.
 
 Results are kept by the digests of gold set and run: both are content, so nothing kept can be out of date.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
 from annotator.errors import Conflict
 from annotator.gold.goldset import GoldSet
-from annotator.metrics.evaluation import Evaluation, RankedChunk, evaluate
+from annotator.metrics.compare import Comparison, Difference, SliceComparison, compare
+from annotator.metrics.evaluation import Evaluation, RankedChunk, Slice, evaluate
 from annotator.metrics.measures import DEFINITIONS, Definition
 from annotator.model import Chunk, GoldQuery, Run
 from annotator.services import gold as releases
@@ -25,12 +26,22 @@ from annotator.store.runs import RunInfo
 
 __all__ = [
     "CUTS",
+    "DEEP",
     "MEASURES",
+    "META",
     "NOW",
+    "Comparison",
+    "Difference",
     "Evaluation",
     "RankedChunk",
     "RunInfo",
+    "Scores",
+    "Slice",
+    "SliceComparison",
     "Yardstick",
+    "compared",
+    "depth",
+    "marked",
     "score",
     "stored_runs",
     "texts",
@@ -39,6 +50,10 @@ __all__ = [
 ]
 
 CUTS = (5, 10)
+DEEP = 50
+"""How far down recall is looked at to tell discovery from ranking."""
+META = ("index_version", "embedding_model", "reranker", "route")
+"""What tells runs apart in their trend: all but the route from the header, the route from the questions."""
 NOW = 0
 """Stands for the labels as they are, where a version number is asked for."""
 
@@ -51,6 +66,20 @@ class Yardstick:
 
     digest: str
     gold: GoldSet = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A scored run and, where there is one, that of its baseline. Equal when the content is, so results can be kept."""
+
+    run: Evaluation = field(compare=False)
+    baseline: Evaluation | None = field(compare=False)
+    content: tuple[object, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        scored = (self.run, self.baseline) if self.baseline else (self.run,)
+        content = tuple((one.gold.digest, one.run.name, one.run.digest, one.k) for one in scored)
+        object.__setattr__(self, "content", content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +108,28 @@ def stored_runs(workspace: Workspace) -> list[RunInfo]:
         return runs.all_runs(connection)
 
 
-def score(workspace: Workspace, against: Yardstick, run: RunInfo) -> Evaluation:
-    """Score a stored run at every cut-off of CUTS, sliced by every facet."""
-    return _evaluated(against, _Scored(run.digest, _run(str(workspace.home), run.name, run.digest)))
+def score(workspace: Workspace, against: Yardstick, run: RunInfo, cuts: tuple[int, ...] = CUTS) -> Evaluation:
+    """Score a stored run at these cut-offs, sliced by every facet."""
+    return _evaluated(against, _Scored(run.digest, _run(str(workspace.home), run.name, run.digest)), cuts)
+
+
+def compared(candidate: Evaluation, baseline: Evaluation, names: Sequence[str], by_slice: str) -> Comparison:
+    """Compare two runs on these measures, and on one of them by slice: the slices are where the time goes."""
+    return _compared(Scores(candidate, baseline), tuple(names), by_slice)
+
+
+def depth(found: Evaluation) -> int:
+    """Return how long the longest list of the run is: below it nothing can be found."""
+    return max((len(answer.chunk_ids) for answer in found.run.queries.values()), default=0)
+
+
+def marked(found: Evaluation, name: str) -> str:
+    """Return what a run says of itself under a name of META, "" when it does not say it."""
+    if name == "route":
+        routes = {str(answer.trace["route"]) for answer in found.run.queries.values() if answer.trace.get("route")}
+        return ", ".join(sorted(routes))
+    value = found.run.meta.get(name)
+    return "" if value is None else str(value)
 
 
 def texts(workspace: Workspace, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
@@ -123,6 +171,13 @@ def _run(home: str, name: str, digest: str) -> Run:  # noqa: ARG001 - the digest
         return runs.run(connection, name)
 
 
-@lru_cache(maxsize=16)
-def _evaluated(against: Yardstick, scored: _Scored) -> Evaluation:
-    return evaluate(against.gold, scored.run, k=CUTS, by=against.gold.facets)
+@lru_cache(maxsize=32)
+def _evaluated(against: Yardstick, scored: _Scored, cuts: tuple[int, ...]) -> Evaluation:
+    return evaluate(against.gold, scored.run, k=cuts, by=against.gold.facets)
+
+
+@lru_cache(maxsize=32)
+def _compared(scores: Scores, names: tuple[str, ...], by_slice: str) -> Comparison:
+    assert scores.baseline is not None
+    everything = compare(replace(scores.run, slices=()), scores.baseline, names)
+    return replace(everything, slices=compare(scores.run, scores.baseline, [by_slice]).slices)

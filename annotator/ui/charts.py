@@ -1,4 +1,4 @@
-"""Charts of the app: the coverage heat map and bars of a measure by slice.
+"""Charts of the app: the coverage heat map, a measure by slice, two runs compared, and runs over time.
 
 Colours are one hue from light to dark, so they hold for colour-blind readers, and every mark carries its number:
 nothing is told by colour alone.
@@ -7,6 +7,7 @@ nothing is told by colour alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,7 +15,7 @@ import streamlit as st
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["bars", "coverage"]
+__all__ = ["Change", "Point", "bars", "coverage", "dumbbells", "trend"]
 
 _STEPS = ("none yet", "under half", "half or more", "target reached", "no target")
 _RAMP = {
@@ -28,6 +29,8 @@ _RAMP = {
     ),
 }  # fmt: skip
 """Background and text of each step."""
+_INK = {"light": "#27303d", "dark": "#e8ecf1"}
+_BLUE = {"light": "#1f5f99", "dark": "#83b8ea"}
 _LINE = {"light": "#b6bec9", "dark": "#4a5361"}
 _ROW = 40
 _BELOW = 60
@@ -140,11 +143,131 @@ def bars(rows: Sequence[Mapping[str, object]], measure: str) -> None:
         tooltip=[alt.Tooltip("name:N"), alt.Tooltip("shown:N", title=measure), alt.Tooltip("n:Q", title="questions")],
     )
     marks = base.mark_bar(height=14, cornerRadiusEnd=3, color="#5b9bd8")
-    ink = "#27303d" if shade == "light" else "#e8ecf1"
+    ink = _INK[shade]
     labels = base.mark_text(align="left", dx=5, color=ink).encode(text="shown:N")
     spoken = "; ".join(f"{row['name']} {row['shown']}" for row in rows)
     chart = (marks + labels).properties(height=26 * len(rows) + 40).configure_view(strokeWidth=0)
     st.altair_chart(chart, alt=f"{measure} by slice: {spoken}")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A measure or a slice in two runs (0 to 1), and the change as text."""
+
+    name: str
+    before: float
+    after: float
+    said: str
+
+
+def dumbbells(rows: Sequence[Change], runs: tuple[str, str], measure: str) -> None:
+    """Show two runs, the baseline first, one row a change.
+
+    The baseline is a hollow circle and the candidate a filled diamond, so that no colour is needed to tell them.
+    """
+    import altair as alt
+
+    shade = _theme()
+    ink, blue = _INK[shade], _BLUE[shade]
+    called = [f"baseline: {runs[0]}", f"run: {runs[1]}"]
+    low = max(0.0, min(min(row.before, row.after) for row in rows) - 0.05)
+    high = min(1.0, max(max(row.before, row.after) for row in rows) + 0.02)
+    scale = alt.Scale(domain=[low, high + 0.2 * (high - low)], nice=False, zero=False)
+    y = alt.Y(
+        "name:N",
+        sort=[row.name for row in rows],
+        title=None,
+        axis=alt.Axis(
+            ticks=False, domain=False, labelLimit=230, labelFontSize=12, labelOverlap=False, labelPadding=8, grid=True
+        ),
+    )
+    each = [
+        {
+            "name": row.name,
+            "before": row.before,
+            "after": row.after,
+            "end": max(row.before, row.after),
+            "said": row.said,
+        }
+        for row in rows
+    ]
+    ends = [
+        {"name": row.name, "run": run, "value": value, "shown": f"{value:.3f}"}
+        for row in rows
+        for run, value in zip(called, (row.before, row.after), strict=True)
+    ]
+    wide = alt.Chart(alt.Data(values=each)).encode(y=y)  # type: ignore[no-untyped-call]
+    across = alt.X("before:Q", title=measure, scale=scale, axis=alt.Axis(format=".2f", tickCount=5, grid=False))
+    lines = wide.mark_rule(strokeWidth=2.5, color=ink, opacity=0.45).encode(x=across, x2="after:Q")
+    labels = wide.mark_text(align="left", dx=12, color=ink, fontSize=12).encode(
+        x=alt.X("end:Q", scale=scale), text="said:N"
+    )
+    points = (
+        alt.Chart(alt.Data(values=ends))  # type: ignore[no-untyped-call]
+        .mark_point(size=120, strokeWidth=2, opacity=1)
+        .encode(
+            y=y,
+            x=alt.X("value:Q", scale=scale),
+            shape=alt.Shape(
+                "run:N",
+                scale=alt.Scale(domain=called, range=["circle", "diamond"]),
+                legend=alt.Legend(title=None, orient="top", columns=1, labelLimit=240, symbolSize=120),
+            ),
+            stroke=alt.Stroke("run:N", scale=alt.Scale(domain=called, range=[ink, blue])),
+            fill=alt.Fill("run:N", scale=alt.Scale(domain=called, range=["transparent", blue])),
+            tooltip=[alt.Tooltip("name:N"), alt.Tooltip("run:N"), alt.Tooltip("shown:N", title=measure)],
+        )
+    )
+    spoken = "; ".join(f"{row.name} from {row.before:.3f} to {row.after:.3f}" for row in rows)
+    chart = (lines + points + labels).properties(height=27 * len(rows) + 130).configure_view(strokeWidth=0)
+    st.altair_chart(chart, alt=f"{measure}, {runs[1]} against {runs[0]}: {spoken}")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A run: where it stands on the axis, its figure, and the range left open by what nobody judged (0 to 1)."""
+
+    run: str
+    at: str
+    value: float
+    low: float
+    high: float
+
+
+def trend(points: Sequence[Point], along: str, measure: str) -> None:
+    """Show runs in the order given; a line joins them where each has a place of its own."""
+    import altair as alt
+
+    shade = _theme()
+    ink, blue = _INK[shade], _BLUE[shade]
+    places = list(dict.fromkeys(point.at for point in points))
+    apart = len(places) == len(points)
+    rows = [
+        {
+            "run": point.run,
+            "at": point.at,
+            "place": place,
+            "value": point.value,
+            "low": point.low,
+            "high": point.high,
+            "said": f"{point.value:.3f}" if apart else f"{point.run} {point.value:.3f}",
+        }
+        for place, point in enumerate(points)
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(  # type: ignore[no-untyped-call]
+        x=alt.X("at:N", sort=places, title=along, axis=alt.Axis(labelAngle=0, labelLimit=170, grid=False)),
+        y=alt.Y("value:Q", title=measure, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".1f", tickCount=5)),
+        tooltip=[alt.Tooltip("run:N"), alt.Tooltip("at:N", title=along), alt.Tooltip("value:Q", format=".3f")],
+    )
+    chart = base.mark_rule(strokeWidth=7, color=blue, opacity=0.3).encode(y="low:Q", y2="high:Q")
+    if apart:
+        chart += base.mark_line(strokeDash=[4, 3], color=blue).encode(order="place:Q")
+    chart += base.mark_point(size=90, filled=True, color=blue, opacity=1, shape="diamond")
+    chart += base.mark_text(align="left", dx=9, dy=-10, fontSize=12, color=ink, limit=160).encode(text="said:N")
+    spoken = "; ".join(f"{point.run} ({point.at}) {point.value:.3f}" for point in points)
+    st.altair_chart(
+        chart.properties(height=260).configure_view(strokeWidth=0), alt=f"{measure} along {along}: {spoken}"
+    )
 
 
 def _theme() -> str:

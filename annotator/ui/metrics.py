@@ -1,8 +1,13 @@
-"""The Metrics page's parts: what is scored against what, tiles with their reach, slices, questions and all runs."""
+"""The Metrics page's parts: what is scored against what, slices, questions, all runs, and the import.
+
+The overview is `run_overview.py`, two runs compared are `comparison.py`, what went wrong is `diagnosis.py` and the
+gate is `gate.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
@@ -11,23 +16,69 @@ from annotator.services import preview
 from annotator.services.importing import ImportReport, import_run
 from annotator.services.preview import MEASURES, Evaluation, RunInfo, Yardstick
 from annotator.ui import blocks, charts, choice, importing, text
-from annotator.ui.blocks import Tile
+from annotator.ui.charts import Point
 from annotator.ui.shell import Session
 
-__all__ = ["VIEWS", "by_question", "by_slice", "choose", "header", "side_by_side", "tiles", "views"]
+__all__ = [
+    "SHOWN",
+    "VIEWS",
+    "Chosen",
+    "all_runs",
+    "by_question",
+    "by_slice",
+    "choose",
+    "header",
+    "question",
+    "slice_label",
+    "view",
+]
 
-VIEWS = ("By question", "By slice", "Runs side by side")
-_TILES = ("nDCG", "R", "AP", "RR", "P", "Success")
+VIEWS = ("Overview", "By question", "By slice", "Compare", "Diagnosis", "Holes", "Gate", "All runs")
+SHOWN = ("nDCG", "R", "AP", "RR", "P", "Success")
+"""The measures shown, those to look at first in front."""
 _HEIGHT = 300
-_MOST_RUNS = 8
+_MOST_RUNS = 12
 _IMPORT = "metrics.import"
 _KINDS = ["trec", "run", "txt", "json", "jsonl", "csv", "tsv", "gz"]
+_ALONG = {
+    "run": "run", "index_version": "index version", "embedding_model": "embedding model", "reranker": "reranker",
+    "route": "route",
+}  # fmt: skip
 
 
-def choose(session: Session, stored: Sequence[RunInfo]) -> tuple[Yardstick, RunInfo, int]:
-    """Ask what is scored, against which labels and at which cut-off."""
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the page is about: a run, perhaps another one as baseline, the gold set, and the cut-off."""
+
+    against: Yardstick
+    run: RunInfo
+    baseline: RunInfo | None
+    measure: str
+    """The name of the measure looked at, without its cut-off."""
+    k: int
+
+    @property
+    def key(self) -> str:
+        """Canonical name of the measure: `nDCG@10`."""
+        return f"{self.measure}@{self.k}"
+
+    @property
+    def words(self) -> str:
+        """Name of the measure for people: `Recall@10`."""
+        return f"{MEASURES[self.measure].words}@{self.k}"
+
+    @property
+    def cuts(self) -> tuple[int, ...]:
+        """The cut-offs up to the chosen one: the deepest is where a failure is diagnosed."""
+        return tuple(cut for cut in preview.CUTS if cut <= self.k)
+
+
+def choose(session: Session, stored: Sequence[RunInfo]) -> Chosen:
+    """Ask what is scored, against which labels and which other run, by which measure and at which cut-off."""
     against = preview.yardsticks(session.workspace)
-    gold_box, run_box, cut_box = st.columns([0.4, 0.4, 0.2], vertical_alignment="bottom")
+    gold_box, run_box, other_box, measure_box, cut_box = st.columns(
+        [0.25, 0.22, 0.22, 0.17, 0.14], vertical_alignment="bottom", gap="small"
+    )
     newest = max(against)
     with gold_box:
         version = st.selectbox(
@@ -37,74 +88,38 @@ def choose(session: Session, stored: Sequence[RunInfo]) -> tuple[Yardstick, RunI
     named = {one.name: one for one in stored}
     with run_box:
         name = st.selectbox("Run", list(named), key="metrics.run")
+    with other_box:
+        # the oldest run is the likeliest to be the one that is live
+        others = [other for other in reversed(named) if other != name]
+        other = st.selectbox(
+            "Baseline", ["", *others], index=1 if others else 0, format_func=lambda one: one or "none",
+            key=f"metrics.baseline:{name}", help="The run to compare with, usually that of the retriever in use",
+        )  # fmt: skip
+    with measure_box:
+        measure = st.selectbox("Measure", SHOWN, format_func=lambda one: MEASURES[one].words, key="metrics.by")
     with cut_box:
         cut = st.segmented_control(
             "First k", preview.CUTS, default=preview.CUTS[-1], required=True, key="metrics.k",
             help="How many chunks of each list count: best the number that reaches the prompt",
         )  # fmt: skip
-    return preview.yardstick(session.workspace, version), named[name], cut
+    return Chosen(preview.yardstick(session.workspace, version), named[name], named.get(other), measure, cut)
 
 
-def tiles(found: Evaluation, k: int) -> None:
-    """Show every measure with what it answers and how far the holes could move it, and how much is judged."""
-    judged, retrieved = found.judged[f"Judged@{k}"]
-    share = f"{judged / retrieved:.0%} of what the run found" if retrieved else "the run found nothing"
-    shown = [_tile(found, name, k) for name in _TILES]
-    shown.append(Tile(f"Judged@{k}", f"{judged:,} of {retrieved:,}", f"chunks anybody judged: {share}"))
-    blocks.tiles(shown)
-    counts = found.counts
-    left_out = found.unanswerable
-    text.line(
-        [
-            f"Means over {blocks.count(counts['judged'], 'question')}",
-            f"{counts['answered']:,} answered by the run",
-            f"{counts['missing']:,} missing from it, counted 0" if counts["missing"] else "",
-            f"{counts['no_relevant']:,} without a relevant chunk, counted 0" if counts["no_relevant"] else "",
-            f"{counts['not_in_gold']:,} of the run not in this gold set" if counts["not_in_gold"] else "",
-            f"{left_out.n:,} unanswerable left out, {left_out.returned_nothing:,} of them answered with nothing"
-            if left_out.n
-            else "",
-        ]
+def view() -> str:
+    """Ask what to look at."""
+    return st.segmented_control(
+        "View", VIEWS, default=VIEWS[0], required=True, key="metrics.view", label_visibility="collapsed"
     )
-    if judged < retrieved:
-        text.line(
-            [
-                "A chunk nobody judged counts as not relevant. Under each mean: how low and how high it would be "
-                "with all of them judged."
-            ]
-        )
-    for warning in found.warnings:
-        text.box(warning, "warn")
 
 
-def _tile(found: Evaluation, name: str, k: int) -> Tile:
-    key = f"{name}@{k}"
-    low, high = found.bounds.get(key, (found.measures[key],) * 2)
-    reach = f"{low:.3f} to {high:.3f}" if f"{low:.3f}" != f"{high:.3f}" else "certain"
-    return Tile(f"{MEASURES[name].words}@{k}", f"{found.measures[key]:.3f}", MEASURES[name].answers, reach)
-
-
-def views(k: int) -> tuple[str, str]:
-    """Ask what to look at, and which measure says what is weak."""
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        view = st.segmented_control(
-            "View", VIEWS, default=VIEWS[0], required=True, key="metrics.view", label_visibility="collapsed"
-        )
-        measure = st.selectbox(
-            "Weakest first by", _TILES, format_func=lambda name: f"Weakest first by {MEASURES[name].words}@{k}",
-            key="metrics.by", width=280, label_visibility="collapsed", disabled=view == VIEWS[2],
-        )  # fmt: skip
-    return view, measure
-
-
-def by_slice(found: Evaluation, name: str, k: int) -> None:
+def by_slice(chosen: Chosen, found: Evaluation) -> None:
     """Show every slice, the weakest first."""
     if not found.slices:
         text.box("The questions of this gold set have no facets. Fill them in on the Queries page.")
         return
-    key = f"{name}@{k}"
+    key, k = chosen.key, chosen.k
     weak_first = sorted(found.slices, key=lambda one: (one.measures[key], one.facet, one.value))
-    labels = [f"{one.facet}: {one.value or '(none)'}".replace("_", " ") for one in weak_first]
+    labels = [slice_label(one.facet, one.value) for one in weak_first]
     left, right = st.columns([0.42, 0.58], gap="medium")
     with left:
         charts.bars(
@@ -112,13 +127,13 @@ def by_slice(found: Evaluation, name: str, k: int) -> None:
                 {"name": label, "value": one.measures[key], "shown": f"{one.measures[key]:.3f}", "n": one.n}
                 for label, one in zip(labels, weak_first, strict=True)
             ],
-            f"{MEASURES[name].words}@{k}",
+            chosen.words,
         )
     with right:
         blocks.table(
-            ("Slice", "Questions", *(f"{MEASURES[one].words}@{k}" for one in _TILES[:4])),
+            ("Slice", "Questions", *(f"{MEASURES[one].words}@{k}" for one in SHOWN[:4])),
             [
-                (label, f"{one.n:,}", *(f"{one.measures[f'{measure}@{k}']:.3f}" for measure in _TILES[:4]))
+                (label, f"{one.n:,}", *(f"{one.measures[f'{measure}@{k}']:.3f}" for measure in SHOWN[:4]))
                 for label, one in zip(labels, weak_first, strict=True)
             ],
             figures=range(1, 6),
@@ -126,48 +141,82 @@ def by_slice(found: Evaluation, name: str, k: int) -> None:
     text.line(["A slice of fewer than three questions says next to nothing."])
 
 
-def by_question(found: Evaluation, name: str, k: int) -> str:
+def slice_label(facet: str, value: str) -> str:
+    """Write a slice for people."""
+    return f"{facet}: {value or '(none)'}".replace("_", " ")
+
+
+def by_question(chosen: Chosen, found: Evaluation) -> str:
     """Show every question, the weakest first; returns the chosen one."""
-    key = f"{name}@{k}"
+    key, k = chosen.key, chosen.k
     weak_first = sorted(found.per_query, key=lambda query_id: (found.per_query[query_id][key], query_id))[:200]
     if not weak_first:
         text.box("Every question of this gold set is unanswerable: there is nothing to average.")
         return ""
     judged = {query_id: found.ranked(query_id, k) for query_id in weak_first}
-    questions = {
-        query_id: found.gold.details[query_id].question for query_id in weak_first if query_id in found.gold.details
-    }
     return choice.one(
         "metrics.questions",
         weak_first,
         {
             "Id": weak_first,
-            f"{MEASURES[name].words}@{k}": [found.per_query[query_id][key] for query_id in weak_first],
+            chosen.words: [found.per_query[query_id][key] for query_id in weak_first],
             "Judged": [f"{sum(one.grade is not None for one in judged[q])} of {len(judged[q])}" for q in weak_first],
-            "Question": [questions.get(query_id, "") for query_id in weak_first],
+            "Question": [question(found, query_id) for query_id in weak_first],
         },
         height=_HEIGHT,
         config={
             "Id": st.column_config.TextColumn(width=80),
-            f"{MEASURES[name].words}@{k}": st.column_config.NumberColumn(width=95, format="%.3f"),
+            chosen.words: st.column_config.NumberColumn(width=95, format="%.3f"),
             "Judged": st.column_config.TextColumn(width=80),
         },
     )
 
 
-def side_by_side(session: Session, against: Yardstick, stored: Sequence[RunInfo], k: int) -> None:
-    """Show the newest runs on the same gold set, one a row."""
-    found = [preview.score(session.workspace, against, run) for run in stored[:_MOST_RUNS]]
+def question(found: Evaluation, query_id: str) -> str:
+    """Return the text of a question, "" where the gold set does not know it."""
+    query = found.gold.details.get(query_id)
+    return query.question if query else ""
+
+
+def all_runs(session: Session, chosen: Chosen, stored: Sequence[RunInfo]) -> None:
+    """Show the newest runs on the same gold set: their trend along what they say of themselves, and their figures."""
+    k = chosen.k
+    oldest_first = [
+        (run, preview.score(session.workspace, chosen.against, run)) for run in reversed(stored[:_MOST_RUNS])
+    ]
+    along = st.segmented_control(
+        "Along", list(_ALONG), default="run", required=True, key="metrics.along",
+        format_func=lambda one: f"by {_ALONG[one]}", label_visibility="collapsed",
+    )  # fmt: skip
+    charts.trend(
+        [
+            Point(
+                run.name,
+                run.name if along == "run" else preview.marked(found, along) or "(not said)",
+                found.measures[chosen.key],
+                *found.bounds[chosen.key],
+            )
+            for run, found in oldest_first
+        ],
+        "run, the oldest first" if along == "run" else _ALONG[along],
+        chosen.words,
+    )
     rows = []
-    for one in found:
-        judged, retrieved = one.judged[f"Judged@{k}"]
-        figures = (f"{one.measures[f'{name}@{k}']:.3f}" for name in _TILES)
-        rows.append((one.run.name, *figures, f"{judged:,} of {retrieved:,}", f"{one.counts['missing']:,}"))
-    head = ("Run", *(f"{MEASURES[name].words}@{k}" for name in _TILES), f"Judged@{k}", "Missing")
-    blocks.table(head, rows, figures=range(1, len(head)))
+    for run, found in reversed(oldest_first):
+        judged, retrieved = found.judged[f"Judged@{k}"]
+        figures = (f"{found.measures[f'{one}@{k}']:.3f}" for one in SHOWN)
+        kind = (preview.marked(found, one) or "–" for one in preview.META)
+        rows.append((run.name, *figures, f"{judged:,} of {retrieved:,}", f"{found.counts['missing']:,}", *kind))
+    head = ("Run", *(f"{MEASURES[one].words}@{k}" for one in SHOWN), f"Judged@{k}", "Missing")
+    blocks.table((*head, *(_ALONG[one].capitalize() for one in preview.META)), rows, figures=range(1, len(head)))
     if len(stored) > _MOST_RUNS:
         text.line([f"The newest {_MOST_RUNS} of {len(stored)} runs."])
-    text.line(["Runs whose judged shares differ are hard to compare: the less judged one may only seem weaker."])
+    text.line(
+        [
+            "The light bar is the range left open by chunks nobody judged. "
+            "Runs whose judged shares differ are hard to compare: the less judged one may only seem weaker."
+        ]
+    )
 
 
 def header(session: Session, stored: Sequence[RunInfo]) -> None:
@@ -177,7 +226,7 @@ def header(session: Session, stored: Sequence[RunInfo]) -> None:
     with left:
         blocks.title("Metrics", [blocks.count(len(stored), "run")])
     importing.said()
-    if session.person.role == "reader":
+    if not session.may("import runs"):
         return
     with right, st.container(horizontal=True, horizontal_alignment="right"):
         if stored:

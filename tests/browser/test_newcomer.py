@@ -147,7 +147,7 @@ def test_from_an_empty_folder_to_the_figures_of_version_1(chromium: Browser, tmp
         page.get_by_role("option", name="v1").click()
         expect(page.locator(".an-tile").first).to_be_visible()
         picture(page, "9-metrics")
-        page.get_by_role("radio", name="Runs side by side").click()
+        page.get_by_role("radio", name="All runs").click()
         for run in ("bm25", "dense", "hybrid"):
             expect(page.locator("[data-testid='stMainBlockContainer']")).to_contain_text(run)
         picture(page, "10-runs")

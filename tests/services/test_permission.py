@@ -11,7 +11,7 @@ import pytest
 
 from annotator.errors import Forbidden
 from annotator.model import Person, Query
-from annotator.services import chunk_table, facets, gold, labelling, permission, questions, review, settings, team
+from annotator.services import chunk_table, facets, gate, gold, labelling, permission, questions, review, settings, team
 from annotator.services.facets import FacetSchema
 from annotator.services.importing import import_judgments, import_queries, import_run
 from annotator.services.labelling import Operation
@@ -33,6 +33,7 @@ tag versions                     no         yes       yes    no
 connect a chunk table            no         no        yes    no
 change the rubric                no         no        yes    no
 change the facets                no         no        yes    no
+change the gate                  no         no        yes    no
 add people                       no         no        yes    no
 """
 CELLS = {
@@ -105,6 +106,7 @@ ATTEMPTS: dict[str, tuple[str, Callable[[Workspace, str], object]]] = {
         lambda at, who: chunk_table.connect(at, who, str(at.home.parent / "handbook.jsonl")),
     ),
     "change the rubric": ("change the rubric", lambda at, who: settings.set_rubric(at, who, "3 answers", seen=0)),
+    "change the gate": ("change the gate", lambda at, who: gate.set_text(at, who, gate.EXAMPLE, seen="")),
     "change the facets": (
         "change the facets",
         lambda at, who: facets.set_schema(at, who, FacetSchema(("domain",), {})),

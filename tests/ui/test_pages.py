@@ -223,6 +223,7 @@ def test_metrics_begins_with_the_newest_version_and_can_take_the_labels_as_they_
 
 def test_a_question_of_a_run_is_shown_beside_the_gold_with_its_holes(demo: Workspace, visit: Visit) -> None:
     app = visit("metrics")
+    sound(app.segmented_control(key="metrics.view").set_value("By question").run())
     found = preview.score(demo, preview.yardstick(demo), preview.stored_runs(demo)[0])
     weakest = min(found.per_query, key=lambda query_id: (found.per_query[query_id]["nDCG@10"], query_id))
     assert html.escape(found.gold.details[weakest].question) in shown(app)
@@ -239,7 +240,7 @@ def test_slices_and_runs_are_shown_with_the_weakest_first(demo: Workspace, visit
     weakest = min(found.slices, key=lambda one: one.measures["nDCG@10"])
     table = next(element.value for element in app.html if "<table" in element.value)
     assert f"{weakest.measures['nDCG@10']:.3f}" in table.split("<tbody>")[1].split("</tr>")[0]
-    sound(app.segmented_control(key="metrics.view").set_value("Runs side by side").run())
+    sound(app.segmented_control(key="metrics.view").set_value("All runs").run())
     table = next(element.value for element in app.html if "<table" in element.value)
     assert table.count("<tr>") == 1 + len(preview.stored_runs(demo))
 
@@ -424,7 +425,12 @@ def hostile(empty: Workspace, tmp_path: Path) -> Workspace:
         ("gold_sets", "", ""),
         ("metrics", "metrics.view", "By question"),
         ("metrics", "metrics.view", "By slice"),
-        ("metrics", "metrics.view", "Runs side by side"),
+        ("metrics", "metrics.view", "Overview"),
+        ("metrics", "metrics.view", "Compare"),
+        ("metrics", "metrics.view", "Diagnosis"),
+        ("metrics", "metrics.view", "Holes"),
+        ("metrics", "metrics.view", "Gate"),
+        ("metrics", "metrics.view", "All runs"),
         ("chunks", "chunks.view", "Documents"),
         ("chunks", "chunks.view", "All chunks"),
         ("settings", "settings.part", "Rubric"),
