@@ -60,7 +60,7 @@ def known(connection: sqlite3.Connection, operation_id: str) -> bool:
 
 
 def in_force(connection: sqlite3.Connection, query_id: str = "") -> Iterator[Adjudication]:
-    """Yield every decision but those that were re-opened or set aside since, oldest first; the last of a pair counts."""
+    """Yield every decision not re-opened or set aside since, oldest first; the last one of a pair is in force."""
     where, values = _of(query_id)
     sql = (
         f"SELECT * FROM adjudications a {where} AND NOT EXISTS (SELECT 1 FROM reopenings r"

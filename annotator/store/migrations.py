@@ -146,9 +146,10 @@ _DRIFT = (
         proposal_id INTEGER PRIMARY KEY, query_id TEXT NOT NULL REFERENCES queries (query_id), chunk_id TEXT NOT NULL,
         sha256 TEXT NOT NULL, to_chunk_id TEXT NOT NULL, to_sha256 TEXT NOT NULL,
         grade INTEGER NOT NULL CHECK (grade BETWEEN 0 AND 3), stale INTEGER NOT NULL, reason TEXT NOT NULL,
-        evidence TEXT NOT NULL, score REAL NOT NULL, how TEXT NOT NULL, proposed_by TEXT NOT NULL,
-        proposed_at TEXT NOT NULL, decision TEXT CHECK (decision IN ('accepted', 'refused')), decided_by TEXT,
-        decided_at TEXT, UNIQUE (query_id, chunk_id, sha256, to_chunk_id, to_sha256))""",
+        evidence TEXT NOT NULL, from_grade INTEGER NOT NULL, from_evidence TEXT NOT NULL, score REAL NOT NULL,
+        how TEXT NOT NULL, proposed_by TEXT NOT NULL, proposed_at TEXT NOT NULL,
+        decision TEXT CHECK (decision IN ('accepted', 'refused')), decided_by TEXT, decided_at TEXT,
+        UNIQUE (query_id, chunk_id, sha256, to_chunk_id, to_sha256))""",
 )
 
 _APPEND_ONLY = ("judgments", "adjudications", "versions", "version_files", "events", "judged_texts", "judged_chunks")

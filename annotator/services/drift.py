@@ -1,0 +1,212 @@
+"""What became of judged chunks: a gold set against the chunk table, and the labels in force that need a person's word.
+
+A drifted label holds up the next version until somebody confirms it on the present text, carries it over
+(`carry.py`) or drops it. All three append; what was said about the former text stays on record.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from annotator.errors import Conflict, InputError, NotFound
+from annotator.gold.drift import KINDS, Drifted, JudgedText, drift
+from annotator.gold.goldset import GoldSet
+from annotator.model import Chunk, Evidence, GoldLabel, Judgment
+from annotator.services.evidence import find_quote
+from annotator.services.permission import require
+from annotator.services.readiness import examine, labels_of
+from annotator.store import corpus, drifted, events, judgments
+from annotator.store.database import Workspace
+
+__all__ = ["KINDS", "Affected", "Key", "affected", "against", "confirm", "drop", "evidence_now", "gold_set"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Which label, and what was seen of it: the hash of the text judged and of the present one ("": the id is gone)."""
+
+    query_id: str
+    chunk_id: str
+    judged: str
+    present: str
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """A label in force whose chunk drifted."""
+
+    query_id: str
+    question: str
+    label: GoldLabel
+    drifted: Drifted
+
+    @property
+    def key(self) -> Key:
+        present = self.drifted.present
+        return Key(self.query_id, self.label.chunk_id, self.label.sha256, present.sha256 if present else "")
+
+    @property
+    def evidence_stands(self) -> bool:
+        """Whether everything quoted is still in the present text; false for a chunk that is gone."""
+        present = self.drifted.present
+        return present is not None and len(evidence_now(self.label, present)) == len(self.label.evidence)
+
+
+def gold_set(workspace: Workspace, named: str = "") -> GoldSet:
+    """Load a gold set by version number or path; "" is the newest version. Raises NotFound or InputError."""
+    from annotator.services import gold
+
+    if named and not (named.isdecimal() and not Path(named).exists()):
+        return GoldSet.load(named)
+    known = gold.versions(workspace)
+    if not known:
+        raise NotFound("Nothing was released yet.", hint="Release a version, or name a gold set with --gold PATH.")
+    return GoldSet.load(gold.ensure_folder(workspace, int(named) if named else known[0].version))
+
+
+def against(workspace: Workspace, gold: GoldSet) -> list[Drifted]:
+    """Return what of the gold set drifted, by chunk id; the chunk table as of the last sync.
+
+    Without hashes (bare judgments) only missing ids can be told.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    documents: dict[str, str] = {}
+    for query_id in gold.grades:
+        for label in gold.labels(query_id):
+            found.setdefault((label.chunk_id, label.sha256), []).append(query_id)
+            documents[label.chunk_id] = label.doc_id
+    with workspace.read() as connection:
+        return _drifted(connection, found, documents, gold.texts)
+
+
+def affected(workspace: Workspace) -> list[Affected]:
+    """Return the labels in force whose chunk drifted, by question and chunk."""
+    found: dict[tuple[str, str], list[str]] = {}
+    documents: dict[str, str] = {}
+    said: list[tuple[str, str, GoldLabel]] = []
+    with workspace.read() as connection:
+        for one in examine(connection):
+            concerned = {chunk_id for item in one.blocks if item.kind == "drifted" for chunk_id in item.chunk_ids}
+            for label in one.gold.gold:
+                if label.chunk_id in concerned:
+                    said.append((one.query.query_id, one.query.question, label))
+                    found.setdefault((label.chunk_id, label.sha256), []).append(one.query.query_id)
+                    documents[label.chunk_id] = label.doc_id
+        drifted_texts = _drifted(connection, found, documents, {})
+    by_text = {(one.judged.chunk_id, one.judged.sha256): one for one in drifted_texts}
+    return [
+        Affected(query_id, question, label, by_text[label.chunk_id, label.sha256])
+        for query_id, question, label in said
+        if (label.chunk_id, label.sha256) in by_text
+    ]
+
+
+def confirm(workspace: Workspace, who: str, keys: Sequence[Key], reason: str = "") -> int:
+    """Give the labels again, with the same grade, on the present texts, as this person; returns how many.
+
+    Of the evidence, what is still in the text is kept. Raises InputError for a label whose chunk is gone, Conflict
+    when a label or its text is no longer as it was seen; then nothing was written.
+    """
+    with workspace.write() as connection:
+        require(connection, who, "grade chunks")
+        for key, label in _seen(connection, keys):
+            if not key.present:
+                raise InputError(
+                    f"The chunk {key.chunk_id!r} is gone: its label cannot be confirmed.", hint="Carry or drop it."
+                )
+            present = corpus.chunk(connection, key.chunk_id)
+            judgment = Judgment(
+                query_id=key.query_id,
+                chunk_id=key.chunk_id,
+                annotator=who,
+                grade=label.relevance,
+                stale=label.stale,
+                reason=reason.strip() or label.reason,
+                evidence=evidence_now(label, present),
+                sha256=key.present,
+                operation_id=uuid4().hex,
+                origin="confirmed",
+            )
+            judgments.append(connection, judgment)
+        _note(connection, who, "labels confirmed", keys, reason)
+    return len(keys)
+
+
+def drop(workspace: Workspace, who: str, keys: Sequence[Key], reason: str) -> int:
+    """Take the labels out of force: the next version is without them; returns how many.
+
+    Raises InputError without a reason, Conflict when a label or its text is no longer as it was seen, Forbidden for
+    annotators and readers; then nothing was written.
+    """
+    if not reason.strip():
+        raise InputError("Say in a few words why these labels are dropped.")
+    with workspace.write() as connection:
+        require(connection, who, "settle labels")
+        for key, _ in _seen(connection, keys):
+            drifted.set_aside(
+                connection, key.query_id, key.chunk_id, key.judged, action="dropped", who=who, reason=reason.strip()
+            )
+        _note(connection, who, "labels dropped", keys, reason)
+    return len(keys)
+
+
+def evidence_now(label: GoldLabel, present: Chunk) -> tuple[Evidence, ...]:
+    """Return the label's quotes as the present text has them; those it no longer has are left out."""
+    found = (find_quote(present.text, span.quote) for span in label.evidence)
+    return tuple(span for span in found if span is not None)
+
+
+def _drifted(
+    connection: sqlite3.Connection,
+    found: Mapping[tuple[str, str], Sequence[str]],
+    documents: Mapping[str, str],
+    texts: Mapping[str, str],
+) -> list[Drifted]:
+    """Compare (chunk id, hash) → query ids with the table. Texts come from the workspace, else from `texts` by id."""
+    live = corpus.chunks(connection, (chunk_id for chunk_id, _ in found))
+    suspect = [
+        (chunk_id, sha256)
+        for chunk_id, sha256 in sorted(found)
+        if chunk_id not in live or (sha256 and live[chunk_id].sha256 != sha256)
+    ]
+    kept = {(chunk.chunk_id, sha256): chunk.text for sha256, chunk in judgments.judged_chunks(connection, suspect)}
+    elsewhere = corpus.ids_by_text(connection, (sha256 for _, sha256 in suspect if sha256))
+    moved = corpus.chunks(connection, (chunk_id for ids in elsewhere.values() for chunk_id in ids))
+    judged = (
+        JudgedText(
+            chunk_id,
+            sha256,
+            kept.get((chunk_id, sha256), texts.get(chunk_id)),
+            documents.get(chunk_id, ""),
+            tuple(dict.fromkeys(found[chunk_id, sha256])),
+        )
+        for chunk_id, sha256 in suspect
+    )
+    return list(drift(judged, live, {sha256: [moved[one] for one in ids] for sha256, ids in elsewhere.items()}))
+
+
+def _seen(connection: sqlite3.Connection, keys: Iterable[Key]) -> Iterator[tuple[Key, GoldLabel]]:
+    """Give each label, checked against what was seen of it."""
+    wanted = list(keys)
+    hashes = {key: one.sha256 for key, one in corpus.chunks(connection, (key.chunk_id for key in wanted)).items()}
+    by_query: dict[str, dict[str, GoldLabel]] = {}
+    for key in wanted:
+        if key.query_id not in by_query:
+            pairs = labels_of(connection, key.query_id)
+            by_query[key.query_id] = {one.chunk_id: one for one in pairs if isinstance(one, GoldLabel)}
+        label = by_query[key.query_id].get(key.chunk_id)
+        if label is None or label.sha256 != key.judged or hashes.get(key.chunk_id, "") != key.present:
+            raise Conflict(
+                f"The label of {key.chunk_id!r} for {key.query_id!r} was dealt with, or its text changed again.",
+                hint="Look at the list again.",
+            )
+        yield key, label
+
+
+def _note(connection: sqlite3.Connection, who: str, action: str, keys: Sequence[Key], reason: str) -> None:
+    facts = {"reason": reason.strip(), "labels": [[key.query_id, key.chunk_id] for key in keys]}
+    events.record(connection, who, action, "drift", new=facts)
