@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from annotator.cli import acting, echo_json, pass_workspace
+from annotator.errors import SHOWN_PROBLEMS
 from annotator.services.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -30,6 +32,27 @@ def command() -> None:
     """Import questions, judgments or a run; the whole file or nothing, and the same file twice changes nothing."""
 
 
+def _rows_options(function: F) -> F:
+    """Add what imports of rows take: names of columns, and what to do with rows that have faults."""
+    for option in (
+        click.option(
+            "--good-rows",
+            "rest",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="REST",
+            help="Take the rows without fault, and write the others to the file REST.",
+        ),
+        click.option(
+            "--column",
+            multiple=True,
+            metavar="NAME=FIELD",
+            help="The file's column NAME is our FIELD; NAME= leaves it out. May repeat.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 def _file_options(function: F) -> F:
     """Add what all imports take: the file, --dry-run and --json."""
     for option in (
@@ -45,17 +68,35 @@ def _file_options(function: F) -> F:
     "queries", short_help="Import questions.", epilog="Example: python -m annotator import queries questions.csv"
 )
 @_file_options
+@_rows_options
 @click.option(
     "--facet", multiple=True, metavar="NAME", help="Take this key of metadata objects as a facet. May repeat."
 )
 @pass_workspace
-def queries(workspace: Workspace, file: str, dry_run: bool, as_json: bool, facet: tuple[str, ...]) -> None:
+def queries(
+    workspace: Workspace,
+    file: str,
+    dry_run: bool,
+    as_json: bool,
+    facet: tuple[str, ...],
+    column: tuple[str, ...],
+    rest: Path | None,
+) -> None:
     """Import questions: CSV or TSV with a header (query_id, question, notes, one column a facet), JSONL, YAML, or
     TREC topics (query id, tab, question). FILE may be - for stdin.
     """
     from annotator.services.importing import import_queries
 
-    _show(import_queries(workspace, acting(), file, facets=facet, dry_run=dry_run), "questions", as_json)
+    report = import_queries(
+        workspace,
+        acting(),
+        file,
+        facets=facet,
+        columns=_columns(column),
+        dry_run=dry_run,
+        only_good=rest is not None,
+    )
+    _show(report, "questions", as_json, rest)
 
 
 @command.command(
@@ -64,6 +105,7 @@ def queries(workspace: Workspace, file: str, dry_run: bool, as_json: bool, facet
     epilog="Example: python -m annotator import judgments qrels.txt --annotator ana --map-grade 4=3 --map-grade -1=0",
 )
 @_file_options
+@_rows_options
 @click.option("--annotator", default="", metavar="NAME", help="Who judged the rows that name nobody.")
 @click.option(
     "--map-grade",
@@ -87,6 +129,8 @@ def judgments(
     annotator: str,
     map_grade: tuple[str, ...],
     conflicts: str,
+    column: tuple[str, ...],
+    rest: Path | None,
 ) -> None:
     """Import judgments: CSV, TSV or JSONL (query_id, chunk_id, grade), TREC qrels, YAML, or a release.
 
@@ -101,9 +145,11 @@ def judgments(
         annotator=annotator,
         grades=_grades(map_grade),
         conflicts=conflicts,
+        columns=_columns(column),
         dry_run=dry_run,
+        only_good=rest is not None,
     )
-    _show(report, "judgments", as_json)
+    _show(report, "judgments", as_json, rest)
 
 
 @command.command(
@@ -135,14 +181,28 @@ def _grades(pairs: Sequence[str]) -> dict[str, int | None]:
     return found
 
 
+def _columns(pairs: Sequence[str]) -> dict[str, str]:
+    return dict(_pair(one, "--column") for one in pairs)
+
+
 def _pair(text: str, option: str) -> tuple[str, str]:
-    left, sign, right = text.rpartition("=") if option == "--map-grade" else text.partition("=")
+    left, sign, right = text.partition("=") if option == "--meta" else text.rpartition("=")
     if not sign or not left.strip():
         raise click.UsageError(f"{option} {text}: write it as A=B.")
     return left.strip(), right.strip()
 
 
-def _show(report: ImportReport, what: str, as_json: bool) -> None:
+def _show(report: ImportReport, what: str, as_json: bool, rest: Path | None = None) -> None:
+    if rest and report.problems:
+        from annotator.gold.archive import write_file
+
+        for problem in report.problems[:SHOWN_PROBLEMS]:
+            click.echo(f"  {problem}", err=True)
+        if report.dry_run:
+            click.echo(f"{len(report.problems)} faults; the rows that have them would be written to {rest}.", err=True)
+        else:
+            write_file(rest, report.rest.encode())
+            click.echo(f"{len(report.problems)} faults; the rows that have them are in {rest}.", err=True)
     if as_json:
         echo_json(
             {name: value for name, value in dataclasses.asdict(report).items() if name not in ("problems", "rest")}

@@ -95,3 +95,20 @@ def test_what_cannot_be_imported_is_two_and_a_message(
     out, err = answer(capsys, "--home", home, "import", *given, code=2)
     assert out == ""
     assert told in err
+
+
+def test_good_rows_are_taken_and_the_others_written_to_a_file(
+    tmp_path: Path, home: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("nr,key,question\n1,g1,What is a tern?\n2,g2,\n", "utf-8")
+    rest = tmp_path / "rest.csv"
+    command = ("import", "queries", str(rows), "--column", "key=query_id", "--column", "nr=", "--good-rows", str(rest))
+    out, err = answer(capsys, "--home", home, *command, "--dry-run")
+    assert "1 would be added" in out
+    assert f"would be written to {rest}" in err
+    assert not rest.exists()
+    out, err = answer(capsys, "--home", home, *command)
+    assert "1 added" in out
+    assert "line 3, field question: there is no question" in err
+    assert rest.read_text("utf-8") == "nr,key,question\n2,g2,\n"

@@ -83,7 +83,9 @@ def bare_rows(file: ImportFile, grades: Mapping[str, int | None]) -> list[Row]:
     def are_grades(place: int) -> bool:
         return all(columns[place] in grades or columns[place] in "0123" for columns in three)
 
-    grade_second = bool(three) and are_grades(1) and not are_grades(2)
+    decided = are_grades(1) != are_grades(2)
+    # of two columns that might be the grade, it is the one with fewer different values
+    grade_second = bool(three) and (are_grades(1) if decided else _different(three, 1) < _different(three, 2))
     rows = []
     for line, columns in found:
         if len(columns) == 4:
@@ -96,6 +98,10 @@ def bare_rows(file: ImportFile, grades: Mapping[str, int | None]) -> list[Row]:
             continue
         rows.append(Row(line, {"query_id": query_id, "chunk_id": chunk_id, "grade": grade}))
     return rows
+
+
+def _different(rows: Sequence[Sequence[str]], place: int) -> int:
+    return len({row[place] for row in rows})
 
 
 class Reading:
@@ -150,7 +156,7 @@ class Reading:
                     f"line {first.line} has grade {_word(first)} for the same question, chunk and person, "
                     f"this line {_word(one)}",
                     "grade",
-                    mend="Keep one, or say which counts with --conflicts highest, lowest or last.",
+                    mend="Keep one, or say whether the highest, lowest or last counts (--conflicts).",
                 )
             else:
                 self.decided += 1
@@ -186,7 +192,8 @@ class Reading:
         for name in ("query_id", "chunk_id"):
             fault = id_fault(values.get(name)) if name in values else f"there is no {name}"
             if fault:
-                mend = "Write it in quotes: ids are text." if isinstance(values.get(name), int | float) else ""
+                mend = f"Say which field it is: --column NAME={name}." if name not in values else ""
+                mend = "Write it in quotes: ids are text." if isinstance(values.get(name), int | float) else mend
                 self._fault(line, values, name, fault, mend)
         nameless = len(self.file.problems) > before
         kind = values.get("kind") or ("adjudication" if values.get("reviewer") else "judgment")
@@ -246,7 +253,7 @@ class Reading:
             self.unmapped[written] += 1
             return number
         self.foreign[written] += 1
-        self._fault(line, values, "grade", "not a grade from 0 to 3", f"Map it: --map-grade {written}=N.")
+        self._fault(line, values, "grade", "not a grade from 0 to 3", "Say which of them it is.")
         return 0
 
     def _reason(self, line: int, values: Mapping[str, object]) -> str | None:

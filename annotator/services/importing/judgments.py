@@ -12,15 +12,16 @@ from annotator.errors import InputError, NotFound
 from annotator.model import Adjudication, Chunk, Evidence, Judgment, Person
 from annotator.services.evidence import find_quote
 from annotator.services.importing.judgment_rows import COLUMNS, CONFLICTS, Reading, Said, bare_rows
-from annotator.services.importing.report import SHOWN_ROWS, ImportReport
-from annotator.services.importing.rows import ImportFile, Source, open_file
+from annotator.services.importing.report import SHOWN_LAST, SHOWN_ROWS, ImportReport
+from annotator.services.importing.rows import ImportFile, Source, named_columns, open_file
 from annotator.services.permission import require
 from annotator.store import corpus, decisions, events, imported, judgments, people
 from annotator.store.database import Workspace
 
-__all__ = ["import_judgments", "take"]
+__all__ = ["grades_found", "import_judgments", "take"]
 
 _NAMES_WHO: Final = frozenset(("annotator", "reviewer", "gold"))
+_NEEDED: Final = ("query_id", "chunk_id")
 _NEAR_MATCHES_FOR: Final = 20
 """For how many unknown ids near ones are looked up; finding them takes a while each."""
 
@@ -33,12 +34,14 @@ def import_judgments(
     annotator: str = "",
     grades: Mapping[str, int | None] | None = None,
     conflicts: str = "refuse",
+    columns: Mapping[str, str] | None = None,
     dry_run: bool = False,
     only_good: bool = False,
 ) -> ImportReport:
     """Record the file's judgments, all of them or none; people who are not known yet are added as annotators.
 
-    `annotator` judged the rows that name nobody. `grades` maps the file's grades to 0-3, None for cannot judge.
+    `annotator` judged the rows that name nobody. `grades` maps the file's grades to 0-3, None for cannot judge;
+    `columns` the names of its columns to fields, "" for those to leave out.
     Raises InputError with every fault of the file. `only_good` takes the rows without fault. A release brings its
     questions, texts and decisions along, and says itself who judged. Annotators may bring their own judgments; those of
     others, and decisions, are for reviewers and admins: Forbidden otherwise.
@@ -49,17 +52,36 @@ def import_judgments(
 
     if is_release(source):
         return import_release(workspace, who, source, dry_run=dry_run)
-    file = open_file(source, COLUMNS)
+    named = named_columns(COLUMNS, columns or {})
+    file = open_file(source, named)
     with workspace.read() if dry_run else workspace.write() as connection:
         return take(
             connection,
             who,
             file,
             Reading(file, annotator, grades or {}),
+            columns=named,
             conflicts=conflicts,
             dry_run=dry_run,
             only_good=only_good,
         )
+
+
+def grades_found(source: Source) -> dict[str, int]:
+    """Return the grades that the file has, as written, with how many rows have each; none for a release.
+
+    Raises InputError when the file cannot be read at all.
+    """
+    from annotator.services.importing.release import is_release
+
+    if is_release(source):
+        return {}
+    file = open_file(source, COLUMNS)
+    rows = bare_rows(file, {}) if file.form == "bare" else file.rows(COLUMNS, _NEEDED)
+    reading = Reading(file, "somebody", {})
+    for row in rows:
+        reading.said(row)
+    return dict(sorted((reading.foreign + reading.unmapped).items()))
 
 
 def take(
@@ -68,6 +90,7 @@ def take(
     file: ImportFile,
     reading: Reading,
     *,
+    columns: Mapping[str, str] = COLUMNS,
     conflicts: str = "refuse",
     dry_run: bool = False,
     only_good: bool = False,
@@ -77,8 +100,8 @@ def take(
 
     `texts` are chunks as judged, by (chunk id, hash), that come along with the file.
     """
-    rows = bare_rows(file, reading.grades) if file.form == "bare" else file.rows(COLUMNS)
-    if not reading.annotator and not any(_NAMES_WHO.intersection(row.values) for row in rows):
+    rows = bare_rows(file, reading.grades) if file.form == "bare" else file.rows(columns, _NEEDED)
+    if rows and not reading.annotator and not any(_NAMES_WHO.intersection(row.values) for row in rows):
         raise InputError(f"{file.name} does not say who judged.", hint="Name them with --annotator NAME.")
     said = reading.fold([one for row in rows for one in reading.said(row)], conflicts)
     if any(one.decision for one in said):
@@ -98,6 +121,7 @@ def take(
         skipped=found.skipped,
         warnings=tuple(reading.warnings() + found.warnings()),
         first_rows=tuple(_shown(one) for one in said[:SHOWN_ROWS]),
+        last_rows=tuple(_shown(one) for one in said[SHOWN_ROWS:][-SHOWN_LAST:]),
         problems=tuple(file.problems),
         rest=file.refused(),
         dry_run=dry_run,

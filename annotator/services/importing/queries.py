@@ -9,8 +9,8 @@ from typing import Final
 
 from annotator.model import MAX_ID_LENGTH, QUERY_STATES, Query, id_fault
 from annotator.services.facets import facet_names
-from annotator.services.importing.report import SHOWN_ROWS, ImportReport
-from annotator.services.importing.rows import ImportFile, Row, Source, open_file, text_fault
+from annotator.services.importing.report import SHOWN_LAST, SHOWN_ROWS, ImportReport
+from annotator.services.importing.rows import ImportFile, Row, Source, named_columns, open_file, text_fault
 from annotator.services.permission import require
 from annotator.services.questions import LONGEST_NOTES, LONGEST_QUESTION
 from annotator.store import events, queries, settings
@@ -26,6 +26,7 @@ COLUMNS: Final = {
 _STATES: Final = tuple(state for state in QUERY_STATES if state != "disputed")
 _YES: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 _LONGEST: Final = {"question": LONGEST_QUESTION, "notes": LONGEST_NOTES, "owner": MAX_ID_LENGTH}
+_NO_ID: Final = "Give every question an id of its own, or say which field it is: --column NAME=query_id."
 _MOST_FACET_CHARACTERS: Final = 200
 
 
@@ -50,19 +51,21 @@ def import_queries(
     source: Source,
     *,
     facets: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
     dry_run: bool = False,
     only_good: bool = False,
 ) -> ImportReport:
     """Add the file's questions and bring known ones up to date; all of them, or none when any row has a fault.
 
     Columns beside the known ones are facets; of a `metadata` object only the facets of the workspace and those named
-    in `facets` are taken. `only_good` takes the rows without fault. Raises InputError with every fault of the file,
-    Forbidden for readers.
+    in `facets` are taken. `columns` maps names of the file's columns to fields, "" for those to leave out. `only_good`
+    takes the rows without fault. Raises InputError with every fault of the file, Forbidden for readers.
     """
-    file = open_file(source, COLUMNS)
+    named = named_columns(COLUMNS, columns or {})
+    file = open_file(source, named)
     with workspace.read() if dry_run else workspace.write() as connection:
         require(connection, who, "write questions")
-        return take(connection, who, file, facets=facets, dry_run=dry_run, only_good=only_good)
+        return take(connection, who, file, facets=facets, columns=named, dry_run=dry_run, only_good=only_good)
 
 
 def take(
@@ -71,6 +74,7 @@ def take(
     file: ImportFile,
     *,
     facets: Sequence[str] = (),
+    columns: Mapping[str, str] = COLUMNS,
     dry_run: bool = False,
     only_good: bool = False,
     only_new: bool = False,
@@ -79,7 +83,7 @@ def take(
 
     `only_new` leaves known questions as they are.
     """
-    rows = _bare_rows(file) if file.form == "bare" else file.rows(COLUMNS)
+    rows = _bare_rows(file) if file.form == "bare" else file.rows(columns, ("query_id", "question"))
     known_facets = facet_names(connection)
     reading = _Reading(file, frozenset(known_facets) | set(facets))
     asked = reading.fold([one for one in map(reading.asked, rows) if one])
@@ -95,6 +99,7 @@ def take(
         unchanged=sum(old == new for old, new in plan) + reading.repeats,
         warnings=tuple(reading.warnings(new_facets)),
         first_rows=tuple(queries.record_of(new) for _, new in plan[:SHOWN_ROWS]),
+        last_rows=tuple(queries.record_of(new) for _, new in plan[SHOWN_ROWS:][-SHOWN_LAST:]),
         problems=tuple(file.problems),
         rest=file.refused(),
         dry_run=dry_run,
@@ -131,7 +136,7 @@ class _Reading:
         query_id = values.get("query_id")
         fault = id_fault(query_id) if "query_id" in values else "there is no query id"
         if fault:
-            mend = "Write it in quotes: ids are text." if isinstance(query_id, int | float) else ""
+            mend = "Write it in quotes: ids are text." if isinstance(query_id, int | float) else _NO_ID
             self._fault(row, "query_id", fault, mend)
         question = self._text(row, "question", "")
         if not question.strip() and len(self.file.problems) == before:
@@ -202,7 +207,13 @@ class _Reading:
         if not fault and len(text) > _MOST_FACET_CHARACTERS:
             fault = f"a facet value has {len(text)} characters, over {_MOST_FACET_CHARACTERS}"
         if fault:
-            self.file.fault(row.line, fault, name, value, "A facet is one short word or name.")
+            self.file.fault(
+                row.line,
+                fault,
+                name,
+                value,
+                f"A facet is one short word or name; leave the column out with --column {name}=.",
+            )
         return text
 
     def _text(self, row: Row, name: str, default: str) -> str:

@@ -9,8 +9,8 @@ import csv
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -20,7 +20,7 @@ from annotator.gold.sheet import is_sheet, sheet_rows
 from annotator.gold.tablefile import QRELS_LINE, delimiter_of
 from annotator.gold.textfile import decode, read_bytes, unpack
 
-__all__ = ["ImportFile", "Record", "Row", "Source", "open_file", "text_fault"]
+__all__ = ["ImportFile", "Record", "Row", "Source", "named_columns", "open_file", "text_fault"]
 
 Source: TypeAlias = Path | str | tuple[str, bytes]
 """A path (`-` is standard input), or the name and content of an uploaded file."""
@@ -28,6 +28,11 @@ Source: TypeAlias = Path | str | tuple[str, bytes]
 _JSON_SPACE: Final = " \t\r\n,"
 _STARTS_JSON: Final = re.compile(r"\{\s*(\"|\}|$)|\[\s*([{\[\]]|$)")
 """An id may start with a bracket as well."""
+_FOREIGN: Final = re.compile(r"(?P<XML><\?xml|<(top|doc|root|xml|document)\b)|(?P<SMART>\.I +\S+\s)", re.IGNORECASE)
+_AS_TEXT: Final = (
+    "Questions: write one a line, its id, a tab and the question; where judgments count the questions by their place "
+    "in the file, as Cranfield's do, number them 1, 2, 3 …. Judgments: write query id, 0, chunk id, grade."
+)
 _YAML_KEY: Final = re.compile(r"(?:- )?([\w-]+):(?: |$)")
 
 
@@ -80,10 +85,21 @@ class ImportFile:
                 hint=hint,
             )
 
-    def rows(self, columns: Mapping[str, str]) -> list[Row]:
-        """Read the rows of a form that names its fields; `columns` maps accepted names to the field meant."""
+    def rows(self, columns: Mapping[str, str], needed: Sequence[str] = ()) -> list[Row]:
+        """Read the rows of a form that names its fields.
+
+        `columns` maps accepted names to the field meant, or to "" for one to leave out. A table without one of the
+        `needed` fields has one fault and no rows.
+        """
         read: Callable[[ImportFile], Iterator[Row]] = {"table": _table, "json": _json, "yaml": _yaml}[self.form]
-        return [Row(row.line, self._renamed(row, columns)) for row in read(self)]
+        rows = [Row(row.line, self._renamed(row, columns)) for row in read(self)]
+        asked = self.form == "table" and rows and "gold" not in rows[0].values
+        missing = [name for name in needed if asked and name not in rows[0].values]
+        for name in missing:
+            there = ", ".join(name for name in next(_cells(replace(self, problems=[], spans=[])))[1] if name)
+            mend = f"Add it, or say which it is: --column NAME={name}."
+            self.fault(1, f"the header has no column {name}", value=there, mend=mend)
+        return [] if missing else rows
 
     def refused(self) -> str:
         """Return the rows with faults as a file of their own, as they were written, with the header if there is one."""
@@ -108,6 +124,8 @@ class ImportFile:
         values: dict[str, object] = {}
         for name, value in row.values.items():
             meant = columns.get(name.strip().lower(), name.strip())
+            if not meant:
+                continue
             if meant in values:
                 self.fault(row.line, f"the field {meant} is given twice", name)
             values[meant] = value
@@ -127,7 +145,22 @@ def open_file(source: Source, columns: Iterable[str]) -> ImportFile:
         text = decode(read_bytes(source), name)
     if not text.strip():
         raise InputError(f"{name} is empty.", hint="Choose a file with at least one row.")
+    foreign = _FOREIGN.match(text.lstrip())
+    if foreign:
+        raise InputError(f"{name} is {foreign.lastgroup}, which is not read.", hint=_AS_TEXT)
     return ImportFile(name, text, _form(name, text, frozenset(columns)))
+
+
+def named_columns(known: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the accepted names with those added that somebody gave: column of the file → field, "" leaves it out.
+
+    Raises InputError for a field that is none.
+    """
+    fields = dict.fromkeys(known.values())
+    for column, meant in given.items():
+        if meant and meant not in fields:
+            raise InputError(f"Column {column!r} cannot be {meant!r}.", hint=f"There are: {', '.join(fields)}.")
+    return {**known, **{column.strip().lower(): meant for column, meant in given.items()}}
 
 
 def text_fault(value: object) -> str:
