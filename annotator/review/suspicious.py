@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
-from typing import Final
+from typing import Final, TypeAlias
 
 from annotator.model import GRADES, Judgment
 from annotator.review.wording import weight, words
@@ -40,6 +40,9 @@ EVERYDAY_SHARE: Final = 3
 _FEWEST_TEXTS: Final = 9
 _STEM: Final = 5
 
+_Words: TypeAlias = Mapping[str, Sequence[str]]
+"""Hash of a text as judged → its words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
@@ -62,8 +65,9 @@ def suspicious(
     by_chunk: dict[str, list[Judgment]] = defaultdict(list)
     for one in judgments:
         by_chunk[one.chunk_id].append(one)
-    found = [*_groundless(question, judgments, texts, everyday), *_outliers(by_chunk)]
-    return [*found, *_too_fast(judgments, texts), *_twins(by_chunk, texts)]
+    read = {key: words(text) for key, text in texts.items()}
+    found = [*_groundless(question, judgments, read, everyday), *_outliers(by_chunk)]
+    return [*found, *_too_fast(judgments, read), *_twins(by_chunk, read)]
 
 
 def everyday_terms(texts: Iterable[str]) -> frozenset[str]:
@@ -71,7 +75,7 @@ def everyday_terms(texts: Iterable[str]) -> frozenset[str]:
     counted: Counter[str] = Counter()
     number = 0
     for text in texts:
-        counted.update(_terms(text))
+        counted.update(_terms(words(text)))
         number += 1
     if number < _FEWEST_TEXTS:
         return frozenset()
@@ -79,13 +83,13 @@ def everyday_terms(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _groundless(
-    question: str, judgments: Iterable[Judgment], texts: Mapping[str, str], everyday: frozenset[str]
+    question: str, judgments: Iterable[Judgment], read: _Words, everyday: frozenset[str]
 ) -> Iterator[Suspicion]:
-    asked = _terms(question) - everyday
+    asked = _terms(words(question)) - everyday
     for one in judgments:
-        if (one.grade or 0) < HIGH or one.evidence or one.sha256 not in texts:
+        if (one.grade or 0) < HIGH or one.evidence or one.sha256 not in read:
             continue
-        if asked and not asked & _terms(texts[one.sha256]):
+        if asked and not asked & _terms(read[one.sha256]):
             message = (
                 f"{one.annotator} gave {_grade(one)} without evidence, and the chunk shares no word with the question"
             )
@@ -105,19 +109,19 @@ def _outliers(by_chunk: Mapping[str, Sequence[Judgment]]) -> Iterator[Suspicion]
                 yield _about(one, "outlier", f"{one.annotator} gave {_grade(one)}, the others {listed}")
 
 
-def _too_fast(judgments: Iterable[Judgment], texts: Mapping[str, str]) -> Iterator[Suspicion]:
+def _too_fast(judgments: Iterable[Judgment], read: _Words) -> Iterator[Suspicion]:
     for one in judgments:
-        if one.seconds is None or one.grade is None or one.sha256 not in texts:
+        if one.seconds is None or one.grade is None or one.sha256 not in read:
             continue
-        length = weight(words(texts[one.sha256]))
+        length = weight(read[one.sha256])
         needed = max(SHORTEST_LOOK, length / WORDS_A_SECOND if one.grade else 0.0)  # a glance may do to rule one out
         if one.seconds < needed:
             message = f"{one.annotator} gave {_grade(one)} after {one.seconds:.1f} s; the text has {length:.0f} words"
             yield _about(one, "too_fast", message)
 
 
-def _twins(by_chunk: Mapping[str, Sequence[Judgment]], texts: Mapping[str, str]) -> Iterator[Suspicion]:
-    chunks = [one for chunk_id, said in by_chunk.items() if (one := _Graded.of(chunk_id, said, texts)) is not None]
+def _twins(by_chunk: Mapping[str, Sequence[Judgment]], read: _Words) -> Iterator[Suspicion]:
+    chunks = [one for chunk_id, said in by_chunk.items() if (one := _Graded.of(chunk_id, said, read)) is not None]
     for one, other in combinations(chunks, 2):
         if one.grade != other.grade and one.says_the_same_as(other):
             message = f"nearly the same text has {one.grade:g} in one chunk and {other.grade:g} in the other"
@@ -135,11 +139,11 @@ class _Graded:
     terms: frozenset[str]
 
     @classmethod
-    def of(cls, chunk_id: str, said: Sequence[Judgment], texts: Mapping[str, str]) -> _Graded | None:
+    def of(cls, chunk_id: str, said: Sequence[Judgment], read: _Words) -> _Graded | None:
         graded = [one for one in said if one.grade is not None]
-        if not graded or any(one.stale for one in graded) or graded[-1].sha256 not in texts:
+        if not graded or any(one.stale for one in graded) or graded[-1].sha256 not in read:
             return None
-        found = tuple(words(texts[graded[-1].sha256]))
+        found = tuple(read[graded[-1].sha256])
         grade = float(median(one.grade or 0 for one in graded))
         return cls(said[0].query_id, chunk_id, grade, found, frozenset(found))
 
@@ -154,9 +158,9 @@ class _Graded:
         return bool(fuzz.ratio(self.words, other.words, score_cutoff=ALIKE))
 
 
-def _terms(text: str) -> frozenset[str]:
+def _terms(some: Iterable[str]) -> frozenset[str]:
     """The telling words by their beginnings, so that `refund` and `refunds` are one."""
-    return frozenset(word[:_STEM] for word in words(text) if len(word) > 2 or weight([word]) < 1 or word.isdigit())
+    return frozenset(word[:_STEM] for word in some if len(word) > 2 or word.isdigit() or weight([word]) < 1)
 
 
 def _about(one: Judgment, kind: str, message: str) -> Suspicion:

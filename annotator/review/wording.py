@@ -6,6 +6,7 @@ In scripts written without spaces every character is a word of its own, and weig
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from typing import Final
 
 __all__ = ["longest_shared_span", "plain", "weight", "words"]
@@ -29,7 +30,7 @@ def plain(text: str) -> str:
     return " ".join(words(text))
 
 
-def weight(some: list[str]) -> float:
+def weight(some: Iterable[str]) -> float:
     """Return how many words these are worth: characters of scripts without spaces count in part."""
     return sum(map(_weight, some))
 

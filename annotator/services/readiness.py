@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from annotator.errors import StoreError
@@ -26,6 +26,8 @@ __all__ = [
 
 THIN_SLICE = 3
 """A slice of fewer questions says next to nothing."""
+
+_AGREE = "talk it over and grade again, or have a reviewer decide."
 
 PART_OF_A_VERSION = ("open", "complete")
 
@@ -110,12 +112,20 @@ def settling_rule(connection: sqlite3.Connection) -> str:
 def pairs_unsettled(workspace: Workspace) -> list[Unsettled]:
     """Return the pairs without a settled grade, each with everybody's judgment; the disputed ones come first."""
     with workspace.read() as connection:
-        states = {query.query_id: query.state for query in queries.all_queries(connection)}
-        found: list[Unsettled] = []
-        pairs = (*labels.contested(connection), *decisions.reopened(connection))
-        for query_id in dict.fromkeys(query_id for query_id, _ in pairs):
-            if states[query_id] != "retired":
-                found += unsettled_of(connection, query_id)
+        retired = {query.query_id for query in queries.all_queries(connection, states=("retired",))}
+        reopened = decisions.reopened(connection)
+        pairs = dict.fromkeys((*labels.contested(connection), *reopened))
+        said: dict[tuple[str, str], list[Judgment]] = defaultdict(list)
+        for one in judgments.of_pairs(connection, pairs):
+            said[one.query_id, one.chunk_id].append(one)
+        in_force = {(one.query_id, one.chunk_id): one for one in decisions.in_force(connection)}
+        rule = settling_rule(connection)
+        settled = [
+            _label(pair, said[pair], in_force.get(pair), pair in reopened, rule)
+            for pair in pairs
+            if pair[0] not in retired
+        ]
+        found = [one for one in settled if isinstance(one, Unsettled)]
     order = ("disputed", "unsettled", "reopened", "cannot judge")
     return sorted(found, key=lambda one: (order.index(one.kind), one.query_id, one.chunk_id))
 
@@ -165,11 +175,15 @@ def _settled(
         by_chunk[judgment.chunk_id].append(judgment)
     in_force = {decision.chunk_id: decision for decision in decided}
     return [
-        Unsettled(query_id, chunk_id, "reopened", tuple(by_chunk.get(chunk_id, ())))
-        if chunk_id in reopened
-        else settle(by_chunk.get(chunk_id, ()), in_force.get(chunk_id), rule=rule)
+        _label((query_id, chunk_id), by_chunk.get(chunk_id, ()), in_force.get(chunk_id), chunk_id in reopened, rule)
         for chunk_id in sorted(by_chunk.keys() | in_force.keys() | reopened)
     ]
+
+
+def _label(
+    pair: tuple[str, str], said: Sequence[Judgment], decided: Adjudication | None, reopened: bool, rule: str
+) -> GoldLabel | Unsettled:
+    return Unsettled(*pair, "reopened", tuple(said)) if reopened else settle(said, decided, rule=rule)
 
 
 def _blocks(
@@ -179,13 +193,11 @@ def _blocks(
     for kind, words in (("disputed", "people disagree"), ("unsettled", "people differ by one grade")):
         chunk_ids = tuple(one.chunk_id for one in unsettled if one.kind == kind)
         if chunk_ids:
-            message = f"{query.query_id}: {words} about {_chunks(len(chunk_ids))}; decide in Review."
+            message = f"{query.query_id}: {words} about {_chunks(len(chunk_ids))}; {_AGREE}"
             yield Item(kind, message, about, chunk_ids)
     reopened = tuple(one.chunk_id for one in unsettled if one.kind == "reopened")
     if reopened:
-        message = (
-            f"{query.query_id}: labels of {_chunks(len(reopened))} were re-opened; judge again or decide in Review."
-        )
+        message = f"{query.query_id}: labels of {_chunks(len(reopened))} were re-opened; {_AGREE}"
         yield Item("reopened", message, about, reopened)
     if drifted:
         message = f"{query.query_id}: {_chunks(len(drifted))} changed or vanished since judged; judge again."

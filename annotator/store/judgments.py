@@ -27,6 +27,7 @@ __all__ = [
     "history",
     "judged_chunks",
     "keep_text",
+    "of_pairs",
     "pair_counts",
     "put_draft",
     "read_evidence",
@@ -118,6 +119,16 @@ def current(connection: sqlite3.Connection, *, query_id: str = "", annotator: st
             values,
         )
     )
+
+
+def of_pairs(connection: sqlite3.Connection, pairs: Iterable[tuple[str, str]]) -> Iterator[Judgment]:
+    """Yield the judgments in force of these (query_id, chunk_id), each pair's by annotator."""
+    sql = f"""SELECT {_COLUMNS} FROM json_each(?) pair
+        CROSS JOIN current_judgments c ON c.query_id = json_extract(pair.value, '$[0]')
+            AND c.chunk_id = json_extract(pair.value, '$[1]')
+        JOIN judgments j USING (judgment_id) ORDER BY pair.key, c.annotator"""
+    rows = connection.execute(sql, (json.dumps(list(pairs)),))
+    yield from (_judgment(row) for row in rows)
 
 
 def pair_counts(connection: sqlite3.Connection, annotator: str = "", query_id: str = "") -> dict[str, tuple[int, int]]:

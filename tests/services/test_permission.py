@@ -11,7 +11,19 @@ import pytest
 
 from annotator.errors import Forbidden
 from annotator.model import Person, Query
-from annotator.services import chunk_table, facets, gate, gold, labelling, permission, questions, review, settings, team
+from annotator.services import (
+    audit,
+    chunk_table,
+    facets,
+    gate,
+    gold,
+    labelling,
+    permission,
+    questions,
+    review,
+    settings,
+    team,
+)
 from annotator.services.facets import FacetSchema
 from annotator.services.importing import import_judgments, import_queries, import_run
 from annotator.services.labelling import Operation
@@ -27,6 +39,7 @@ import runs                      yes        yes       yes    no
 sync the chunk table             yes        yes       yes    no
 see the labels of others         no         yes       yes    no
 settle labels                    no         yes       yes    no
+read the record of changes       no         yes       yes    no
 import the judgments of others   no         yes       yes    no
 release versions                 no         yes       yes    no
 tag versions                     no         yes       yes    no
@@ -96,6 +109,9 @@ ATTEMPTS: dict[str, tuple[str, Callable[[Workspace, str], object]]] = {
     "see odd labels": ("see the labels of others", review.suspicious),
     "decide": ("settle labels", decide),
     "open labels again": ("settle labels", lambda at, who: review.reopen(at, who, [("q3", "errors#1")], "why")),
+    "read the changes": ("read the record of changes", audit.changes),
+    "count the changes": ("read the record of changes", audit.count),
+    "take the changes out": ("read the record of changes", audit.as_csv),
     "import a decision": ("settle labels", bring("reviewer", "{who}")),
     "import judgments of others": ("import the judgments of others", bring("annotator", "Zoe")),
     "import a release": ("import the judgments of others", bring_release),
