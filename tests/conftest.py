@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from annotator.model import Person, Query
 from annotator.services import chunk_table
 from annotator.store import people, queries
 from annotator.store.database import Workspace
+from tests.postgres_server import Postgres, server
 
 REQUIRE_ALL = os.environ.get("ANNOTATOR_REQUIRE_ALL") == "1"
 """Set in continuous integration: whatever would be skipped for a missing tool fails instead."""
@@ -33,6 +35,17 @@ def shared() -> Path:
     if not (folder / "cases").is_dir():
         missing(f"the reference material is not at {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL of the tests' own; a test that finds none is skipped, or fails where all has to be there."""
+    with ExitStack() as stack:
+        try:
+            running = stack.enter_context(server())
+        except (ImportError, RuntimeError) as error:
+            missing(f"no PostgreSQL can be started: {error}")
+        yield running
 
 
 HANDBOOK = (

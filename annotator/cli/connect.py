@@ -29,7 +29,7 @@ _OPTIONS = {
     "--metadata-column version"
 )
 @click.argument("url")
-@click.option("--table", default="", metavar="T", help="The table or view, where there is a choice.")
+@click.option("--table", default="", metavar="T", help="The table, view or collection, where there is a choice.")
 @click.option("--id-column", metavar="C", help="Holds the chunk id.")
 @click.option("--text-column", metavar="C", help="Holds the text.")
 @click.option("--doc-column", metavar="C", help='Holds the document id; "" for none, as for the next two.')
@@ -49,9 +49,10 @@ def command(
 ) -> None:
     """Set the live chunk table. It is only ever read; `sync` brings its chunks in.
 
-    URL is sqlite:///file.db or a file .jsonl, .ndjson, .csv, .tsv (each also .gz) or .parquet. A password is never
-    stored: write ${NAME} in its place and set that environment variable. Columns with usual names are found by
-    themselves; metadata.page names a key of a JSON column.
+    URL is postgresql://…, sqlite:///file.db, a file .jsonl, .ndjson, .csv, .tsv (each also .gz), .parquet or .duckdb,
+    or a folder of Chroma, LanceDB, Qdrant (local) or Parquet files. A password is never stored: write ${NAME} in its
+    place and set that environment variable. Columns with usual names are found by themselves; metadata.page names a
+    key of a JSON column.
     """
     from annotator.services.chunk_table import connect
 

@@ -77,10 +77,13 @@ class Server:
             raise self._refusal("cannot be read", error, "Has the table changed? Connect it again.") from error
 
     def _refusal(self, what: str, error: Exception, hint: str) -> InputError:
-        said = " ".join(str(error).split())
+        said = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
         if secret := self.options.get("password"):
             said = said.replace(secret, "…")
-        return InputError(f"The PostgreSQL database {self.database} {what}: {said.rstrip('.')}.", hint=hint)
+        return InputError(
+            f"The PostgreSQL database {self.database} {what}: {said}{'' if said.endswith(('.', '?')) else '.'}",
+            hint=hint,
+        )
 
 
 def parse(url: str, fill: Callable[[str], str]) -> Server:

@@ -62,8 +62,10 @@ def _choose(session: Session, *, again: bool) -> None:
         url = st.text_input(
             "Address",
             key="connection.address",
-            placeholder="sqlite:///folder/handbook.db, or a file: chunks.jsonl, chunks.csv, chunks.parquet",
-            help="The table is only ever read. A password is named, not written: `postgresql://me:${DB_PASSWORD}@host/db`",
+            placeholder="postgresql://reader:${DB_PASSWORD}@host/db, sqlite:///folder/handbook.db, a file or a folder",
+            help="Files: `.jsonl`, `.csv`, `.tsv`, `.parquet`, `.duckdb`. Folders: Chroma, LanceDB, Qdrant (local), "
+            "Parquet files. The table is only ever read. A password is named, not written: `${DB_PASSWORD}` stands for "
+            "the environment variable of the server this app runs on.",
         ).strip()
     with button:
         looked = st.button("Look at it", key="connection.look", width="stretch", disabled=not url)
@@ -77,7 +79,7 @@ def _look(session: Session, url: str) -> None:
     names = chunk_table.tables(url)
     table = ""
     if len(names) > 1:
-        table = st.selectbox("Table", names, key=f"connection.table:{url}") or ""
+        table = st.selectbox("Table or collection", names, key=f"connection.table:{url}") or ""
     guessed = chunk_table.preview(url, table)
     chosen = _mapping(guessed, f"{url}\n{table}")
     changed = {field: name for field, name in chosen.items() if name != getattr(guessed.mapping, field)}
@@ -96,7 +98,10 @@ def _look(session: Session, url: str) -> None:
 def _mapping(guessed: Preview, mark: str) -> Mapping[str, str]:
     """Let every field be given another column than the guessed one."""
     counted = f"{blocks.count(guessed.count, 'row')}" if guessed.count is not None else "rows are counted while reading"
-    text.line([f"Recognised: {guessed.kind}", guessed.name, counted, blocks.count(len(guessed.columns), "column")], quiet=False)
+    text.line(
+        [f"Recognised: {guessed.kind}", guessed.name, counted, blocks.count(len(guessed.columns), "column")],
+        quiet=False,
+    )
     names = [_NONE, *(column.name for column in guessed.columns)]
     chosen = {}
     for place, (field, label) in zip(st.columns(len(_FIELDS)), _FIELDS.items(), strict=True):

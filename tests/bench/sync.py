@@ -1,4 +1,7 @@
-"""Sync: from empty, unchanged and with one row in a hundred changed, from SQLite and from Parquet; memory on top."""
+"""Sync: from empty, unchanged and with one row in a hundred changed, by kind of chunk table; memory on top.
+
+BENCH_CHUNKS sets the size, BENCH_KINDS takes some of the kinds only.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ from pathlib import Path
 from annotator.services import chunk_table
 from annotator.store import settings
 from annotator.store.database import Workspace
+from tests.postgres_server import PASSWORD, server
 
+KINDS = os.environ.get("BENCH_KINDS", "sqlite,parquet,postgresql").split(",")
 CHUNKS = int(os.environ.get("BENCH_CHUNKS", "200000"))
 WORDS = 80
 
@@ -28,9 +33,36 @@ def run() -> Iterator[dict[str, object]]:
         database = home / "table.db"
         _make_database(database)
         yield _bare_read(database)
-        yield from _figures("sqlite", home, f"sqlite:///{database}", lambda: _touch(database))
-        _make_parquet(home / "table.parquet", database)
-        yield from _figures("parquet", home, str(home / "table.parquet"), None)
+        if "sqlite" in KINDS:
+            yield from _figures("sqlite", home, f"sqlite:///{database}", lambda: _touch(database))
+        if "parquet" in KINDS:
+            _make_parquet(home / "table.parquet", database)
+            yield from _figures("parquet", home, str(home / "table.parquet"), None)
+        if "postgresql" in KINDS:
+            yield from _postgres(home)
+
+
+def _postgres(home: Path) -> Iterator[dict[str, object]]:
+    """Read with a role that may only SELECT, beside what one cursor of the server takes for the same columns."""
+    import psycopg
+
+    os.environ["READER_PASSWORD"] = PASSWORD
+    with server() as postgres:
+        postgres.database("bench")
+        _make_postgres(postgres.url("bench"))
+        postgres.grant("bench")
+        begun = time.perf_counter()
+        with psycopg.connect(postgres.url("bench")) as connection, connection.cursor("all") as cursor:
+            cursor.execute("SELECT chunk_id, doc_id, title, position, text, metadata::text FROM chunks")
+            while cursor.fetchmany(1_000):
+                pass
+        yield {
+            "figure": "bare read by one cursor, postgresql",
+            "value": round(CHUNKS / (time.perf_counter() - begun)),
+            "unit": "chunks/s",
+        }
+        change = "UPDATE chunks SET text = text || ' changed' WHERE chunk_id LIKE '%00'"
+        yield from _figures("postgresql", home, postgres.reader("bench"), lambda: postgres.psql("bench", change))
 
 
 def _figures(kind: str, home: Path, url: str, touch: Callable[[], None] | None) -> Iterator[dict[str, object]]:
@@ -108,6 +140,21 @@ def _make_database(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE chunks (chunk_id TEXT PRIMARY KEY, doc_id, title, position, text, metadata)")
         connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", _rows())
+
+
+def _make_postgres(url: str) -> None:
+    """Make the same table with a vector of 384 numbers in each row, as retrievers have them."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        connection.execute(
+            "CREATE EXTENSION vector; CREATE TABLE chunks (chunk_id text PRIMARY KEY, doc_id text, title text, "
+            "position int, text text, metadata jsonb, embedding vector(384))"
+        )
+        vector = str([0.5] * 384)
+        with connection.cursor().copy("COPY chunks FROM STDIN") as copy:
+            for row in _rows():
+                copy.write_row((*row, vector))
 
 
 def _touch(path: Path) -> None:

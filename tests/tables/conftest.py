@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,6 @@ import pytest
 from annotator.errors import Problem
 from annotator.tables import Columns, Reading, guess, open_table
 from annotator.tables.reading import SourceRow
-from tests.conftest import missing
-from tests.postgres_server import Postgres, server
 
 ReadAll = Callable[..., tuple[list[SourceRow], list[Problem]]]
 
@@ -35,14 +32,3 @@ def read_all() -> ReadAll:
         ]
 
     return read
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL of the tests' own; a test that finds none is skipped, or fails where all has to be there."""
-    with ExitStack() as stack:
-        try:
-            running = stack.enter_context(server())
-        except (ImportError, RuntimeError) as error:
-            missing(f"no PostgreSQL can be started: {error}")
-        yield running
