@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["PostgresTable", "open_postgres", "postgres_names"]
 
 _SAMPLED: Final = 100
-_LISTED: Final = 20
 _PAGE_SECONDS: Final = 120
 _COUNT_SECONDS: Final = 10
 _WAITS: Final = (0.2, 1.0, 3.0, 10.0, 30.0)
@@ -258,10 +257,13 @@ def _choices(server: Server) -> list[PostgresTable]:
 
 
 def _counted(found: Sequence[PostgresTable]) -> str:
-    """Name them with their rows, as far as a few are there and the server counts quickly."""
-    counts = {each.table: each.count() for each in found[:_LISTED]}
-    named = [f"{name} ({rows} rows)" if rows is not None else name for name, rows in counts.items()]
-    return ", ".join([*named, *(each.table for each in found[_LISTED:])]) or "none"
+    """Name them with their rows, as far as the server counts quickly."""
+    begun = time.monotonic()
+    named = []
+    for each in found:
+        rows = each.count() if time.monotonic() - begun < _COUNT_SECONDS else None
+        named.append(each.table if rows is None else f"{each.table} ({rows} rows)")
+    return ", ".join(named) or "none"
 
 
 def _unless_slow(slow: type[Exception], count: Callable[[], int]) -> int | None:

@@ -100,7 +100,7 @@ def relations(connection: psycopg.Connection[Any]) -> list[Relation]:
     found = connection.execute(
         "SELECT c.oid, n.nspname, c.relname, c.relkind, pg_table_is_visible(c.oid), c.relrowsecurity "
         "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-        f"WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN {_SYSTEM} "
+        f"WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition AND n.nspname NOT IN {_SYSTEM} "
         "AND has_schema_privilege(n.oid, 'USAGE') ORDER BY n.nspname, c.relname"
     ).fetchall()
     columns = _attributes(connection)

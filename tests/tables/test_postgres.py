@@ -255,6 +255,17 @@ def test_only_what_the_role_may_read_is_there(postgres: Postgres, make: Make, re
     assert read_all(url)[0][0][1:7] == ("1", "one", "", "", None, "{}")
 
 
+def test_a_partitioned_table_is_one_table(make: Make, read_all) -> None:
+    url = make(
+        "CREATE TABLE chunks (id int PRIMARY KEY, text text) PARTITION BY RANGE (id)",
+        "CREATE TABLE low PARTITION OF chunks FOR VALUES FROM (0) TO (5)",
+        "CREATE TABLE high PARTITION OF chunks FOR VALUES FROM (5) TO (9)",
+        "INSERT INTO chunks SELECT n, 't' FROM generate_series(1, 8) AS n",
+    )
+    assert list_tables(url) == ["chunks"]
+    assert [row[1] for row in read_all(url)[0]] == list("12345678")
+
+
 def test_vectors_and_blobs_are_never_asked_for(make: Make) -> None:
     url = make(
         "CREATE EXTENSION vector; CREATE TABLE chunks (id int, text text, e vector(2), r real[], b bytea, tags text[])",
