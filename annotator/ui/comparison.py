@@ -71,24 +71,22 @@ def _cells(one: Difference, p: str) -> tuple[str, ...]:
 
 def _measures(compared: Comparison, k: int, before: Evaluation, found: Evaluation) -> None:
     named = [(MEASURES[one].words, compared.measures[f"{one}@{k}"]) for one in SHOWN]
-    left, right = st.columns([0.45, 0.55], gap="medium")
-    with left:
-        charts.dumbbells(
-            [Change(words, one.baseline, one.candidate, f"{one.delta:+.3f}") for words, one in named],
-            (before.run.name, found.run.name),
-            f"at {k}",
-        )
-    with right:
-        blocks.table(
-            ("Measure", *_HEAD), [(f"{words}@{k}", *_cells(one, f"{one.p_value:.3f}")) for words, one in named],
-            figures=range(1, 6),
-        )  # fmt: skip
-        text.line(
-            [
-                "p: how often chance alone, with the runs swapped question by question, gives a change as large. "
-                "The interval is where the change may lie for other questions of the same kind."
-            ]
-        )
+    charts.dumbbells(
+        [Change(words, one.baseline, one.candidate, f"{one.delta:+.3f}") for words, one in named],
+        (before.run.name, found.run.name),
+        f"at {k}",
+    )
+    blocks.table(
+        ("Measure", *_HEAD),
+        [(f"{words}@{k}", *_cells(one, f"{one.p_value:.3f}")) for words, one in named],
+        figures=range(1, 6),
+    )
+    text.line(
+        [
+            "p: how often chance alone, with the runs swapped question by question, gives a change as large. "
+            "The interval is where the change may lie for other questions of the same kind."
+        ]
+    )
 
 
 def _slices(compared: Comparison, chosen: Chosen, before: Evaluation, found: Evaluation) -> None:
@@ -98,7 +96,7 @@ def _slices(compared: Comparison, chosen: Chosen, before: Evaluation, found: Eva
     key = chosen.key
     lost_first = sorted(compared.slices, key=lambda one: (one.measures[key].delta, one.facet, one.value))
     named = [(slice_label(one.facet, one.value), one.measures[key], one.adjusted[key]) for one in lost_first]
-    left, right = st.columns([0.38, 0.62], gap="medium")
+    left, right = st.columns([0.5, 0.5], gap="medium")
     with left:
         charts.dumbbells(
             [Change(label, one.baseline, one.candidate, f"{one.delta:+.3f}") for label, one, _ in named],
@@ -107,12 +105,18 @@ def _slices(compared: Comparison, chosen: Chosen, before: Evaluation, found: Eva
         )
     with right:
         blocks.table(
-            ("Slice", "n", *_HEAD[2:]),
+            ("Slice", "n", "Change", "p", "Better, worse, same"),
             [
-                (label, f"{one.n:,}", *_cells(one, "too few" if one.too_few else f"{corrected:.3f}")[2:])
+                (
+                    label,
+                    f"{one.n:,}",
+                    f"{one.delta:+.3f}",
+                    "too few" if one.too_few else f"{corrected:.3f}",
+                    f"{one.wins}, {one.losses}, {one.ties}",
+                )
                 for label, one, corrected in named
             ],
-            figures=range(1, 5),
+            figures=range(1, 4),
         )
         text.line(
             [

@@ -83,7 +83,7 @@ def _questions(found: Evaluation, these: Sequence[Finding], kind: str) -> str:
         config={
             "Id": st.column_config.TextColumn(width=80),
             "Best rank": st.column_config.NumberColumn(width=80),
-            "Chunks": st.column_config.TextColumn(width=460),
+            "Chunks": st.column_config.TextColumn(width=320),
         },
     )
 

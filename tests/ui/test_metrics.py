@@ -65,8 +65,8 @@ def test_slices_compared_begin_with_what_lost_most_and_say_when_they_are_too_few
     changes = [float(row[2]) for row in rows]
     assert changes == sorted(changes)
     assert rows[0][0] == "risk: low"
-    assert {row[4] for row in rows if int(row[1]) < 6} == {"too few"}
-    assert all(float(row[4]) <= 1 for row in rows if int(row[1]) >= 6)
+    assert {row[3] for row in rows if int(row[1]) < 6} == {"too few"}
+    assert all(float(row[3]) <= 1 for row in rows if int(row[1]) >= 6)
 
 
 def test_a_changed_question_shows_both_lists_and_what_became_of_the_gold(released: Workspace, visit: Visit) -> None:
