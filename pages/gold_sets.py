@@ -1,7 +1,7 @@
-"""Gold sets: what is in the way of the next version, freezing it, and taking versions out."""
+"""Gold sets: what is in the way of the next version, freezing it, taking versions out, and what changed between two."""
 
 from annotator.services import gold
-from annotator.ui import blocks, gold_sets, shell
+from annotator.ui import blocks, gold_sets, shell, versions
 
 session = shell.require("reader")
 
@@ -9,7 +9,8 @@ with shell.errors():
     blocks.title("Gold sets")
     found = gold.readiness(session.workspace)
     known = gold.versions(session.workspace)
-    gold_sets.readiness(found)
+    gold_sets.readiness(session, found)
     if session.may("release versions"):
         gold_sets.freeze(session, found, known)
-    gold_sets.versions(session, known)
+    versions.listing(session, known)
+    versions.changes(session, known)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from annotator.services import questions
-from annotator.ui import queries, shell
+from annotator.ui import bring_in, queries, shell
 
 session = shell.require("reader")
 
@@ -17,6 +17,7 @@ with shell.errors():
         if mode == "new":
             queries.write(session, rows)
         elif mode == "import":
-            queries.bring_in(session)
+            bring_in.show(session)
+            queries.close()
         else:
             queries.change(session, rows, chosen)

@@ -20,7 +20,7 @@ from annotator.gold.sheet import sheet
 from annotator.gold.verify import counts_of, folder_name
 from annotator.gold.yamlform import yaml_form
 
-__all__ = ["FORMATS", "Exported", "Format", "download", "export"]
+__all__ = ["FORMATS", "Exported", "Format", "download", "download_name", "export"]
 
 Files: TypeAlias = Mapping[str, bytes]
 
@@ -37,22 +37,26 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How a version can be written: `write` turns the files of a release into the files to write, at a level."""
+    """How a version can be written: `write` turns the files of a release into the files to write, at a level.
+
+    `ending` is that of the one file it is offered as.
+    """
 
     title: str
+    ending: str
     write: Callable[[Files, str], Files]
     levels: tuple[str, ...] = ("chunk",)
     """Others than chunks only where the format has no place for documents and evidence beside the chunk."""
 
 
 FORMATS: Final[Mapping[str, Format]] = {
-    "native": Format("Whole release", lambda files, _: files),
-    "jsonl": Format("Labels, JSONL", lambda files, _: {"gold.jsonl": files["gold.jsonl"]}),
-    "yaml": Format("Labels, YAML", lambda files, _: {"gold.yaml": yaml_form(query_rows(files))}),
-    "csv": Format("Spreadsheet, CSV", lambda files, _: {"gold.csv": sheet(query_rows(files))}),
-    "trec": Format("TREC", trec, LEVELS),
-    "beir": Format("BEIR", beir, LEVELS),
-    "ragas": Format("ragas", ragas, LEVELS),
+    "native": Format("Whole release (zip)", "zip", lambda files, _: files),
+    "jsonl": Format("Labels (JSONL)", "jsonl", lambda files, _: {"gold.jsonl": files["gold.jsonl"]}),
+    "yaml": Format("Labels (YAML)", "yaml", lambda files, _: {"gold.yaml": yaml_form(query_rows(files))}),
+    "csv": Format("Spreadsheet (CSV)", "csv", lambda files, _: {"gold.csv": sheet(query_rows(files))}),
+    "trec": Format("TREC judgments and topics (zip)", "zip", trec, LEVELS),
+    "beir": Format("BEIR (zip)", "zip", beir, LEVELS),
+    "ragas": Format("ragas (JSONL)", "jsonl", ragas, LEVELS),
 }
 """Format by name."""
 
@@ -77,11 +81,15 @@ def export(files: Files, path: Path, format: str, level: str = "chunk") -> Expor
 def download(files: Files, format: str, level: str = "chunk") -> tuple[str, bytes]:
     """Return the file to offer for download, (name, content). Raises InputError as `export`."""
     written = _converted(files, format, level)
-    name = folder_name(json.loads(files["manifest.json"]))
-    if len(written) > 1:
-        return f"{name}.zip", pack(written, name)
-    inner, content = next(iter(written.items()))
-    return name + Path(inner).suffix, content
+    folder = folder_name(json.loads(files["manifest.json"]))
+    content = pack(written, folder) if len(written) > 1 else next(iter(written.values()))
+    return download_name(folder, format), content
+
+
+def download_name(folder: str, format: str) -> str:
+    """Return the name of the file that `download` gives for the release with this folder name."""
+    ending = FORMATS[format].ending
+    return f"{folder}.{ending}" if format in ("native", ending) else f"{folder}-{format}.{ending}"
 
 
 def _converted(files: Files, format: str, level: str) -> Files:

@@ -16,7 +16,7 @@ from typing import Final
 
 from annotator.errors import Conflict, InputError, NotFound, StoreError
 from annotator.gold.archive import FolderFiles, write_folder
-from annotator.gold.export import Exported
+from annotator.gold.export import FORMATS, Exported, download_name
 from annotator.gold.export import download as offered
 from annotator.gold.export import export as exported
 from annotator.gold.release import Case, build
@@ -28,10 +28,12 @@ from annotator.store.database import Workspace, now
 from annotator.store.versions import Version
 
 __all__ = [
+    "FORMATS",
     "Item",
     "Readiness",
     "Version",
     "download",
+    "download_name",
     "ensure_folder",
     "export_version",
     "pairs_unsettled",

@@ -1,26 +1,35 @@
-"""The Gold sets page's parts: what stands in the way of the next version, freezing it, and the versions there are."""
+"""The next version on the Gold sets page: what stands in its way, each with where it is mended, and freezing it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import streamlit as st
 
 from annotator.services import gold
 from annotator.services.gold import Item, Readiness, Version
 from annotator.ui import blocks, shell, text
-from annotator.ui.blocks import Pair, Tile
+from annotator.ui.blocks import Tile
 from annotator.ui.shell import Session
 
-__all__ = ["freeze", "readiness", "versions"]
+__all__ = ["freeze", "readiness"]
 
-_FORMS = (("native", "Whole release (zip)", "zip"), ("jsonl", "Labels only (JSONL)", "jsonl"))
+_MENDED_IN = {
+    "copied": "Queries",
+    "contradiction": "Queries",
+    "thin_slice": "Queries",
+    "drifted": "Chunks",
+    "disputed": "Review",
+    "unsettled": "Review",
+    "reopened": "Review",
+}
+"""Kind of item to the page where it is mended; all others are mended by judging, and so is what only reviewers decide
+for everybody who is none."""
 _SHOWN = 12
 _FROZEN = "gold_sets.frozen"
 
 
-def readiness(found: Readiness) -> None:
+def readiness(session: Session, found: Readiness) -> None:
     """Say whether the next version can be frozen, what is in its way, and what deserves a look."""
     blocks.tiles(
         [
@@ -35,27 +44,39 @@ def readiness(found: Readiness) -> None:
     else:
         many = blocks.count(len(found.blocks), "thing is", "things are")
         text.box(f"{many} in the way of the next version. Mend them, or leave those questions out.", "warn")
-        _items(found.blocks, "block")
+        _items(session, found.blocks, "block")
     if found.warns:
         with st.expander(f"Worth a look ({len(found.warns)})"):
-            _items(found.warns, "warn")
+            _items(session, found.warns, "warn")
 
 
-def _items(items: Sequence[Item], name: str) -> None:
-    """List things to mend, each with the way to the question it is about."""
+def _items(session: Session, items: Sequence[Item], name: str) -> None:
+    """List things to mend, each with the way to where it is mended."""
     for place, item in enumerate(items[:_SHOWN]):
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="medium"
         ):
             with st.container(width="stretch"):
                 text.line([item.message], quiet=False)
-            if item.query_ids:
-                more = f" (1 of {len(item.query_ids)})" if len(item.query_ids) > 1 else ""
-                if st.button(f"Open in Annotate{more}", key=f"{name}:{place}:{item.kind}:{item.query_ids[0]}"):
-                    st.switch_page(shell.page("annotate"), query_params={"query": item.query_ids[0]})
+            _link(session, item, f"{name}:{place}:{item.kind}:{item.query_ids[0] if item.query_ids else ''}")
     if len(items) > _SHOWN:
         with st.expander(f"{len(items) - _SHOWN} more"):
             blocks.table(("What", "Questions"), [(one.message, ", ".join(one.query_ids)) for one in items[_SHOWN:]])
+
+
+def _link(session: Session, item: Item, key: str) -> None:
+    page = _MENDED_IN.get(item.kind, "Annotate")
+    if page == "Review" and not ("review" in shell.pages() and session.may("settle labels")):
+        page = "Annotate"
+    first = item.query_ids[0] if item.query_ids else ""
+    more = f" (1 of {len(item.query_ids)})" if len(item.query_ids) > 1 and page == "Annotate" else ""
+    if not st.button(f"Open in {page}{more}", key=key):
+        return
+    if page == "Chunks":
+        st.session_state["chunks.view"] = "Drift"
+    elif page == "Queries" and len(item.query_ids) == 1:
+        st.session_state["queries.find"] = first
+    st.switch_page(shell.page(page.lower()), query_params={"query": first} if page == "Annotate" and first else None)
 
 
 def freeze(session: Session, found: Readiness, known: Sequence[Version]) -> None:
@@ -83,69 +104,6 @@ def freeze(session: Session, found: Readiness, known: Sequence[Version]) -> None
             new = gold.release(session.workspace, session.who, note=note.strip(), allow_open=leave_out)
         st.session_state[_FROZEN] = f"Frozen: {new.folder}, {blocks.count(_count(new, 'queries'), 'question')}."
         st.rerun()
-
-
-def versions(session: Session, known: Sequence[Version]) -> None:
-    """List the versions, and show one with its downloads and the command that scores a run against it."""
-    blocks.heading("Versions", blocks.count(len(known), "version") if known else "none yet")
-    if not known:
-        text.line(["A version is a numbered snapshot of the settled labels. Runs are scored against it."])
-        return
-    blocks.table(
-        ("Version", "Frozen", "By", "Questions", "Labels", "Relevant", "Digest", "Note"),
-        [
-            (
-                one.folder, blocks.moment(one.created_at), one.created_by, f"{_count(one, 'queries'):,}",
-                f"{_count(one, 'judged_pairs'):,}", f"{_count(one, 'relevant'):,}", one.digest[:12], one.note,
-            )
-            for one in known[:200]
-        ],
-        figures=(3, 4, 5),
-    )  # fmt: skip
-    folders = {one.folder: one for one in known}
-    chosen = folders[st.selectbox("Take out a version", list(folders), key="version")]
-    _take_out(session, chosen)
-
-
-def _take_out(session: Session, chosen: Version) -> None:
-    left, right = st.columns([0.4, 0.6], gap="large")
-    with left:
-        left_out = chosen.manifest.get("left_out") or []
-        blocks.pairs(
-            [
-                Pair("Digest", chosen.digest),
-                Pair("Annotators", f"{_count(chosen, 'annotators'):,}"),
-                Pair("Judgments", f"{_count(chosen, 'judgments'):,}"),
-                Pair("Left out", ", ".join(left_out) if left_out else "nothing"),
-            ]
-        )
-        with st.container(horizontal=True, gap="small"):
-            for form, label, ending in _FORMS:
-                st.download_button(
-                    label,
-                    data=partial(_content, session, chosen.version, form),
-                    file_name=f"{chosen.folder}.{ending}",
-                    on_click="ignore",
-                    key=f"download:{chosen.version}:{form}",
-                    icon=":material/download:",
-                )
-    with right:
-        st.html('<div class="an-line an-quiet">Score a run against it in continuous integration</div>')
-        st.code(_snippet(chosen), language="bash")
-
-
-def _content(session: Session, number: int, form: str) -> bytes:
-    return gold.download(session.workspace, number, form)[1]
-
-
-def _snippet(chosen: Version) -> str:
-    zip_name = f"{chosen.folder}.zip"
-    return (
-        f"# {chosen.folder}, digest {chosen.digest[:12]}: keep the downloaded zip beside your code\n"
-        f"python -m annotator verify {zip_name}\n"
-        f"python -m annotator evaluate --gold {zip_name} --run run.jsonl -k 5 -k 10 \\\n"
-        f"  --format json -o evaluation.json"
-    )
 
 
 def _count(version: Version, name: str) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
 import streamlit as st
 
@@ -11,9 +11,13 @@ from annotator.errors import AnnotatorError, InputError
 from annotator.services.importing import ImportReport
 from annotator.ui import blocks, text
 
-__all__ = ["Importing", "file", "said"]
+__all__ = ["Importing", "Sent", "file", "said"]
 
 _SAID = "importing.said"
+_REST = "importing.rest"
+
+Sent: TypeAlias = tuple[str, bytes]
+"""Name and content of the file."""
 
 
 class Importing(Protocol):
@@ -22,24 +26,27 @@ class Importing(Protocol):
     def __call__(self, source: tuple[str, bytes], *, dry_run: bool, only_good: bool) -> ImportReport: ...
 
 
-def file(name: str, kinds: list[str], thing: str, ask: Callable[[], Importing | None], *, partly: bool = True) -> None:
+def file(
+    name: str, kinds: list[str], thing: str, ask: Callable[[Sent | None], Importing | None], *, partly: bool = True
+) -> None:
     """Offer to import a file of the `kinds` (endings), holding so many of a `thing`.
 
-    `ask` shows what else is to be said and returns the import, None while something is missing. `partly` says whether
-    the good rows of a faulty file may be taken.
+    `ask` shows what else is to be said, about the file once there is one, and returns the import, None while something
+    is missing. `partly` says whether the good rows of a faulty file may be taken.
     """
     turn = st.session_state.setdefault(f"{name}.turn", 0)
     sent = st.file_uploader("File", kinds, key=f"{name}.file:{turn}")
-    importing = ask()
-    if sent is None or importing is None:
+    source = (sent.name, sent.getvalue()) if sent else None
+    importing = ask(source)
+    if source is None or importing is None:
         return
-    source = (sent.name, sent.getvalue())
     only_good = False
     try:
         report = importing(source, dry_run=True, only_good=False)
     except AnnotatorError as error:
         text.problem(error, key=f"{name}.problems")
-        if not partly or not isinstance(error, InputError) or not error.problems:
+        whole = not partly or source[0].endswith(".zip")  # a version is whole or nothing
+        if whole or not isinstance(error, InputError) or not error.problems:
             return
         only_good = st.checkbox(
             "Import the good rows only, and get the others back as a file", key=f"{name}.good:{turn}"
@@ -47,12 +54,13 @@ def file(name: str, kinds: list[str], thing: str, ask: Callable[[], Importing | 
         if not only_good:
             return
         report = importing(source, dry_run=True, only_good=True)
-    _preview(report, name, sent.name)
+    _preview(report, name, source[0])
     ready = report.added + report.changed
     label = f"Import {blocks.count(ready, thing)}"
     if st.button(label, type="primary", key=f"{name}.go", disabled=not ready):
         done = importing(source, dry_run=False, only_good=only_good)
-        st.session_state[_SAID] = f"Imported {sent.name}: {_counts(done)}."
+        st.session_state[_SAID] = f"Imported {source[0]}: {_counts(done)}."
+        st.session_state[_REST] = (f"refused-{source[0]}", done.rest) if done.rest else None
         st.session_state[f"{name}.turn"] = turn + 1  # an empty uploader for the next file
         st.rerun()
 
@@ -62,6 +70,10 @@ def said() -> None:
     message = st.session_state.pop(_SAID, "")
     if message:
         text.box(message, "good")
+        st.session_state["importing.kept"] = st.session_state.pop(_REST, None)
+    rest = st.session_state.get("importing.kept")
+    if rest:
+        st.download_button("Download the rows left out", rest[1], rest[0], on_click="ignore", key="importing.rest")
 
 
 def _preview(report: ImportReport, name: str, file_name: str) -> None:
@@ -77,12 +89,20 @@ def _preview(report: ImportReport, name: str, file_name: str) -> None:
             key=f"{name}.rest",
         )
     if report.first_rows:
-        columns = list(dict.fromkeys(key for row in report.first_rows for key in row))
-        st.dataframe(
-            {column: [_cell(row.get(column)) for row in report.first_rows] for column in columns},
-            hide_index=True,
-            height=min(38 * (len(report.first_rows) + 1), 320),
-        )
+        _rows(report.first_rows, 250)
+    if report.last_rows:
+        text.line(["The last rows"])
+        _rows(report.last_rows, 250)
+
+
+def _rows(rows: Sequence[Mapping[str, object]], height: int) -> None:
+    filled = (key for row in rows for key, value in row.items() if value not in ("", None))
+    columns = list(dict.fromkeys(filled))
+    st.dataframe(
+        {column: [_cell(row.get(column)) for row in rows] for column in columns},
+        hide_index=True,
+        height=min(35 * (len(rows) + 1) + 2, height),
+    )
 
 
 def _counts(report: ImportReport) -> str:

@@ -250,7 +250,7 @@ def _bring_in(session: Session) -> None:
     importing.file("run", _KINDS, "answer", partial(_ask_name, session), partly=False)
 
 
-def _ask_name(session: Session) -> importing.Importing | None:
+def _ask_name(session: Session, _: importing.Sent | None) -> importing.Importing | None:
     name = st.text_input(
         "Name of the run", key="import.run_name", max_chars=200, placeholder="e.g. hybrid-2026-03"
     ).strip()

@@ -10,20 +10,18 @@ import streamlit as st
 
 from annotator.model import QUERY_STATES, Query
 from annotator.services import facets, questions, team
-from annotator.services.importing import import_judgments, import_queries
 from annotator.services.questions import QuestionRow
 from annotator.ui import blocks, choice, importing, shell, text
 from annotator.ui.paging import Pages
 from annotator.ui.shell import Session
 
-__all__ = ["bring_in", "change", "header", "listing", "write"]
+__all__ = ["change", "close", "header", "listing", "write"]
 
 _PAGE = 200
 _HEIGHT = 610
 _MODE = "queries.mode"
 _SAID = "queries.said"
 _ANYBODY = "anybody"
-_KINDS = ["csv", "tsv", "jsonl", "json", "yaml", "yml", "txt", "gz"]
 
 
 def header(session: Session, rows: Sequence[QuestionRow]) -> str:
@@ -51,6 +49,11 @@ def header(session: Session, rows: Sequence[QuestionRow]) -> str:
 
 def _set_mode(mode: str) -> None:
     st.session_state[_MODE] = mode
+
+
+def close() -> None:
+    """Offer to leave what the page was asked for, and go back to the question chosen in the list."""
+    st.button("Close", key="queries.close", type="tertiary", on_click=_set_mode, args=("",))
 
 
 def listing(rows: Sequence[QuestionRow]) -> str:
@@ -245,31 +248,3 @@ def _facets(
         if chosen:
             values[name] = chosen
     return values
-
-
-def bring_in(session: Session) -> None:
-    """Import questions, or judgments people made elsewhere."""
-    blocks.heading("Import", "nothing is written before you have seen what it does")
-    what = st.segmented_control(
-        "What the file holds", ["Questions", "Judgments"], default="Questions", required=True, key="import.what"
-    )
-    if what == "Questions":
-        text.line(
-            ["CSV or TSV with query_id, question, notes and a column for each facet; JSONL, YAML or TREC topics."]
-        )
-        importing.file(
-            "questions", _KINDS, "question", partial(partial, import_queries, session.workspace, session.who)
-        )
-    else:
-        text.line(
-            ["CSV, TSV or JSONL with query_id, chunk_id, grade and, if wanted, annotator and reason; TREC qrels."]
-        )
-        importing.file("judgments", _KINDS, "judgment", partial(_ask_annotator, session))
-    st.button("Close", key="import.close", type="tertiary", on_click=_set_mode, args=("",))
-
-
-def _ask_annotator(session: Session) -> importing.Importing | None:
-    name = st.text_input(
-        "Who judged the rows that name nobody", session.who, key="import.annotator", max_chars=80
-    ).strip()
-    return partial(import_judgments, session.workspace, session.who, annotator=name) if name else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from streamlit.testing.v1.element_tree import Button
 from annotator.model import Person, Query
 from annotator.services import chunk_table, facets, gold, importing, labelling, preview, questions, settings, team
 from annotator.services.facets import FacetSchema
-from annotator.store import corpus, people, queries
+from annotator.store import corpus, judgments, people, queries
 from annotator.store.database import Workspace
 from annotator.ui import choice
 from tests.ui.conftest import Visit, shown, sound
@@ -161,6 +162,30 @@ def test_an_import_shows_every_fault_and_writes_nothing_until_it_is_confirmed(de
     assert "Imported questions.csv: 1 new." in shown(app)
 
 
+def test_grades_of_another_scale_are_given_a_meaning_before_they_are_imported(demo: Workspace, visit: Visit) -> None:
+    live = preview.yardstick(demo).gold
+    query_id = live.judged_queries[0]
+    chunk_id = live.labels(query_id)[0].chunk_id
+    app = visit("queries")
+    _button(app, "queries.import").click().run()
+    sound(app.segmented_control(key="import.what").set_value("Judgments").run())
+    rows = f"query_id,chunk_id,grade\n{query_id},{chunk_id},good\n{query_id},nowhere,bad\n".encode()
+    sound(app.file_uploader[0].upload("labels.csv", rows, "text/csv").run())
+    assert "Choose what every grade" in shown(app)
+    sound(app.selectbox(key="import.grade:labels.csv:good").select("3").run())
+    sound(app.selectbox(key="import.grade:labels.csv:bad").select("x").run())
+    assert "there is no such chunk" in shown(app)
+    assert not _has(app, "judgments.go")
+    sound(app.text_input(key="import.annotator").input("Zoe").run())
+    sound(app.checkbox(key="judgments.good:0").check().run())
+    sound(_button(app, "judgments.go").click().run())
+    assert "Imported labels.csv: 1 new." in shown(app)
+    assert [one.label for one in app.download_button] == ["Download the rows left out"]
+    with demo.read() as connection:
+        (one,) = judgments.current(connection, annotator="Zoe")
+    assert one.grade == 3
+
+
 # Gold sets
 
 
@@ -187,7 +212,64 @@ def test_a_version_comes_with_the_command_that_scores_a_run_against_it(demo: Wor
     snippet = app.code[0].value
     assert "python -m annotator evaluate" in snippet
     assert f"--gold {version.folder}.zip" in snippet
-    assert {button.label for button in app.download_button} == {"Whole release (zip)", "Labels only (JSONL)"}
+
+
+def test_a_version_is_offered_in_every_format_and_what_does_not_fit_one_is_told(demo: Workspace, visit: Visit) -> None:
+    version = gold.release(demo, "Ana", allow_open=True)
+    app = visit("gold_sets")
+    for form in gold.FORMATS:
+        sound(app.selectbox(key="download.format").select(form).run())
+        (button,) = [one for one in app.download_button if one.label == "Download"]
+        assert not button.disabled
+    sound(app.selectbox(key="download.format").select("trec").run())
+    sound(app.selectbox(key="download.level").select("span").run())
+    assert gold.download(demo, version.version, "trec", "span")[0] == f"{version.folder}-trec.zip"
+    with demo.write() as connection:
+        queries.add(connection, Query("with space", "Why not?", unanswerable=True), "Ana")
+    gold.release(demo, "Ana", allow_open=True)
+    app = visit("gold_sets")
+    sound(app.selectbox(key="download.format").select("trec").run())
+    (button,) = [one for one in app.download_button if one.label == "Download"]
+    assert button.disabled
+    assert "a query id with white space" in shown(app)
+
+
+def test_a_tag_is_moved_by_those_who_may(demo: Workspace, visit: Visit) -> None:
+    gold.release(demo, "Ana", allow_open=True)
+    app = visit("gold_sets")
+    sound(_button(app, "tag.move").click().run())
+    assert gold.tags(demo) == {"ci": 1}
+    assert _button(app, "tag.move").disabled
+    team.join(demo, "Ben Reader")
+    assert not _has(visit("gold_sets", "Ben Reader"), "tag.move")
+
+
+def test_what_changed_between_two_versions_is_shown_with_the_reasons(demo: Workspace, visit: Visit) -> None:
+    gold.release(demo, "Ana", allow_open=True)
+    assert "What changed" not in shown(visit("gold_sets"))
+    gold.release(demo, "Ana", allow_open=True)
+    assert "No label and no question differs" in shown(visit("gold_sets"))
+    with demo.read() as connection:
+        one = next(iter(queries.all_queries(connection, states=("complete",))))
+    questions.change(demo, "Ana", replace(one, question="Asked in other <b>words</b>?"))
+    gold.release(demo, "Ana", allow_open=True)
+    app = visit("gold_sets")
+    assert "Reworded" in shown(app)
+    assert "Asked in other &lt;b&gt;words&lt;/b&gt;?" in shown(app)
+    assert html.escape(one.question) in shown(app)
+
+
+def test_what_is_in_the_way_leads_to_where_it_is_mended(demo: Workspace, visit: Visit) -> None:
+    query_id, _ = _judged_relevant(demo)
+    questions.change(demo, "Ana", replace(_question(demo, query_id), unanswerable=True))
+    found = gold.readiness(demo)
+    app = visit("gold_sets")
+    links = {button.key: button for button in app.button if button.label.startswith("Open in")}
+    assert len(links) == min(12, len(found.blocks)) + min(12, len(found.warns))
+    (link,) = (one for key, one in links.items() if key and f":contradiction:{query_id}" in key)
+    assert link.label == "Open in Queries"
+    sound(link.click().run())
+    assert list(app.dataframe[0].value["Id"]) == [query_id]
 
 
 # Metrics
@@ -318,7 +400,7 @@ def test_a_judged_chunk_that_changed_is_listed_as_drift_and_on_home(demo: Worksp
     chunk_table.sync(demo, "Ana")
     app = visit("chunks")
     sound(app.segmented_control(key="chunks.view").set_value("Drift").run())
-    assert f"<bdi>{html.escape(changed)}</bdi> · <bdi>text changed</bdi>" in shown(app)
+    assert f"<bdi>{html.escape(changed)}</bdi> · <bdi>text edited</bdi>" in shown(app)
     assert "judged chunks changed or vanished" in shown(visit("home"))
 
 
