@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from annotator.errors import NotFound
 from annotator.services import labelling
 from annotator.ui import annotate, shell, text
 
@@ -9,7 +10,14 @@ session = shell.require("annotator")
 
 with shell.errors():
     asked = st.session_state.pop("annotate.query", None) or st.query_params.get("query", "")
-    desk = labelling.desk(session.workspace, asked)
+    try:
+        desk = labelling.desk(session.workspace, asked)
+    except NotFound as error:
+        text.problem(error)
+        if st.button("Go to my next question", type="primary"):
+            st.query_params.clear()
+            st.rerun()
+        st.stop()
     if desk is None:
         text.box("There is no question to work on yet. Write the first one on the Queries page.")
         st.page_link(shell.page("queries"), label="Go to Queries", icon=":material/quiz:")

@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from annotator.errors import AnnotatorError, InputError
+from annotator.errors import AnnotatorError, Conflict, InputError
 from annotator.model import Chunk, Evidence, Judgment, Query
 from annotator.services import evidence
 from annotator.services.permission import require
@@ -232,7 +232,7 @@ def _apply(connection: sqlite3.Connection, operation: Operation) -> None:
         return
     if operation.grade is None and not operation.reason.strip():
         raise InputError("Say in a few words why the chunk cannot be judged.")
-    judgments.append(
+    new = judgments.append(
         connection,
         Judgment(
             query_id=queries.query(connection, operation.query_id).query_id,
@@ -247,6 +247,16 @@ def _apply(connection: sqlite3.Connection, operation: Operation) -> None:
             seconds=operation.seconds,
         ),
     )
+    # Asked last, because what was stored before stays acknowledged whatever became of the chunk since.
+    if new:
+        live = corpus.chunks(connection, [operation.chunk_id]).get(operation.chunk_id)
+        if live is None:
+            raise Conflict(f"The chunk {operation.chunk_id!r} is in the chunk table no more: the label was not saved.")
+        if live.sha256 != operation.sha256:
+            raise Conflict(
+                f"The chunk {operation.chunk_id!r} was changed after you opened it, so the label was not saved.",
+                hint="Read its present text, then grade it again.",
+            )
 
 
 def decode_operations(raw: object) -> tuple[Operation, ...]:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Sequence
 
 import streamlit as st
 
+from annotator.errors import AnnotatorError
 from annotator.model import Query
 from annotator.services import labelling, questions, search, settings
 from annotator.services.labelling import Desk
-from annotator.ui import text, workbench
+from annotator.services.search import SearchResult
+from annotator.ui import shell, text, workbench
 from annotator.ui.shell import Session
 from annotator.ui.workbench import Listing
 
 __all__ = ["bench", "header"]
 
 PAGE_SIZE = 25
+DOUBLE_CLICK_SECONDS = 0.8
+_STATES = {"draft": "draft: not in versions yet", "retired": "retired: not in versions any more"}
 _TABS = ("Search", "Pool", "Neighbours", "Judged")
 _MODES = {"words": "words", "fuzzy": "typos allowed", "id": "chunk id"}
 _ADVICE = {
@@ -34,36 +39,51 @@ def header(session: Session, desk: Desk) -> None:
     with left:
         text.question(query.question)
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
-        _actions(session, desk)
+        trouble = _actions(session, desk)
     place = f"{desk.position} of {desk.total}" if desk.position else ""
-    stands = [query.state, place]
-    kind = [value.replace("_", " ") for value in query.facets.values()]
+    kind = [f"{name}: {value}".replace("_", " ") for name, value in query.facets.items()]
     kind.append("unanswerable" if query.unanswerable else "")
-    text.line([*stands, *kind, query.notes])
+    state = _STATES.get(query.state, query.state)
+    if query.state == "complete" and not desk.next_open:
+        state = "complete, as are all other questions of the queue"
+    text.standing([state, place, *kind], query.notes)
+    if trouble is not None:
+        text.problem(trouble)
+    for name in ("annotate.list", "annotate.found"):  # a visit begins with fresh lists
+        st.session_state.pop(name, None)
 
 
-def _actions(session: Session, desk: Desk) -> None:
+def _actions(session: Session, desk: Desk) -> AnnotatorError | None:
+    """Show the buttons for the question as a whole; return what kept one of them from doing its work."""
     query = desk.query
-    _step(":material/chevron_left:", desk.previous, "Previous question (p)", "previous")
-    _step(":material/chevron_right:", desk.following, "Next question (n)", "following")
+    _step("Previous question", ":material/chevron_left:", desk.previous, "Previous question (p)", "previous")
+    _step("Next question", ":material/chevron_right:", desk.following, "Next question (n)", "following")
     with st.popover("Rubric"):
         text.marked(settings.rubric(session.workspace).text or "No rubric was written yet: see Settings.")
     label, hint = "Unanswerable", "Mark on purpose that no chunk of the table answers this question"
     if query.unanswerable:
         label, hint = "Answerable", "Take back that no chunk answers this question"
-    if st.button(label, help=hint, key="unanswerable"):
-        questions.mark_unanswerable(session.workspace, session.who, query.query_id, not query.unanswerable)
-        _go(query.query_id)
+    turned = st.button(label, help=hint, key="unanswerable")
     done = query.state == "complete"
     finish = "Reopen" if done else "Done, next question"
-    if st.button(finish, type="secondary" if done else "primary", key="done", disabled=query.state == "retired"):
-        change = questions.reopen if done else questions.mark_complete
-        change(session.workspace, session.who, query.query_id)
-        _go(query.query_id if done else desk.next_open or query.query_id)
+    pressed = st.button(finish, type="secondary" if done else "primary", key="done", disabled=query.state == "retired")
+    try:
+        if turned:
+            questions.mark_unanswerable(session.workspace, session.who, query.query_id, not query.unanswerable)
+            _go(query.query_id)
+        # The second click of a double click lands on the next question's button: it does not count.
+        if pressed and time.monotonic() - st.session_state.get("annotate.finished", 0.0) > DOUBLE_CLICK_SECONDS:
+            change = questions.reopen if done else questions.mark_complete
+            change(session.workspace, session.who, query.query_id)
+            st.session_state["annotate.finished"] = time.monotonic()
+            _go(query.query_id if done else desk.next_open or query.query_id)
+    except AnnotatorError as error:
+        return error
+    return None
 
 
-def _step(label: str, query_id: str, hint: str, key: str) -> None:
-    if st.button(label, disabled=not query_id, help=hint, key=key):
+def _step(label: str, icon: str, query_id: str, hint: str, key: str) -> None:
+    if st.button(label, icon=icon, disabled=not query_id, help=hint, key=key):
         _go(query_id)
 
 
@@ -75,6 +95,11 @@ def _go(query_id: str) -> None:
 @st.fragment
 def bench(session: Session, desk: Desk) -> None:
     """Show the search controls and the workbench. A grade reruns this part only."""
+    with shell.errors():  # a rerun of this part alone does not pass through the page's own
+        _bench(session, desk)
+
+
+def _bench(session: Session, desk: Desk) -> None:
     query_id = desk.query.query_id
     wish = st.session_state.pop("annotate.go", None)
     target = {"next": desk.following, "previous": desk.previous}.get(str(wish), "")
@@ -82,7 +107,7 @@ def bench(session: Session, desk: Desk) -> None:
         _go(target)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         tab = st.segmented_control(
-            "Candidates", _TABS, default="Search", key=f"tab:{query_id}", label_visibility="collapsed", width="content"
+            "Candidates", _TABS, default="Search", required=True, key=f"tab:{query_id}", label_visibility="collapsed"
         )
         tab = tab or "Search"
         typed = st.text_input(
@@ -107,7 +132,7 @@ def bench(session: Session, desk: Desk) -> None:
         listing = _search(session, desk.query, typed, mode, where, page_key)
     else:
         listing = _other(session, desk.query, tab, page_key)
-    workbench.mount(session.workspace, session.who, query_id, listing, page_key=page_key, go_key="annotate.go")
+    workbench.mount(session.workspace, session.who, desk, listing, page_key=page_key, go_key="annotate.go")
 
 
 def _filters(session: Session, query_id: str, *, disabled: bool) -> dict[str, str]:
@@ -128,7 +153,17 @@ def _search(session: Session, query: Query, typed: str, mode: str, where: dict[s
     mode = mode if typed.strip() else "words"
     token = _token("search", words, mode, *(f"{name}={value}" for name, value in where.items()))
     page = _page(page_key, token)
-    found = search.search(session.workspace, words, mode=mode, limit=PAGE_SIZE, offset=page * PAGE_SIZE, where=where)
+    # What was found stays as it is until the next search or visit: a sync must not move rows under the reader.
+    kept = st.session_state.get("annotate.found")
+    if kept is None or kept[0] != (token, page):
+        st.session_state.pop("annotate.list", None)
+        offset = page * PAGE_SIZE
+        kept = (
+            (token, page),
+            search.search(session.workspace, words, mode=mode, limit=PAGE_SIZE, offset=offset, where=where),
+        )
+        st.session_state["annotate.found"] = kept
+    found: SearchResult = kept[1]
     pages = min(40, -(-found.total // PAGE_SIZE)) or 1
     counted = f"{found.total} found" if typed.strip() else f"{found.total} near the question"
     return Listing(
@@ -152,6 +187,7 @@ def _other(session: Session, query: Query, tab: str, page_key: str) -> Listing:
         get = {"Pool": labelling.pool_ids, "Neighbours": labelling.neighbour_ids, "Judged": labelling.judged_ids}[tab]
         kept = (name, get(session.workspace, session.who, query.query_id))
         st.session_state["annotate.list"] = kept
+        st.session_state.pop("annotate.found", None)
         st.session_state[page_key] = 0
     ids: Sequence[str] = kept[1]
     page = min(int(st.session_state.get(page_key, 0)), max(0, (len(ids) - 1) // PAGE_SIZE))

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import streamlit as st
 
+from annotator.errors import Conflict
 from annotator.model import Person
 from annotator.services import team
 from annotator.services.workspace import Workspace
@@ -44,7 +45,10 @@ def picker(workspace: Workspace) -> None:
         st.write(
             "Your labels are kept under your name. This is not a sign-in: anyone at this computer can pick any name."
         )
-        names = [person.name for person in team.everyone(workspace) if person.active]
+        everybody = team.everyone(workspace)
+        if not any(person.role == "admin" and person.active for person in everybody):
+            st.write("This workspace has no admin yet. The first new name becomes one and may change the settings.")
+        names = [person.name for person in everybody if person.active]
         new = "Someone new…"
         name = st.selectbox("Your name", [*names, new], index=None, placeholder="Choose your name", key="picked")
         if name == new:
@@ -52,7 +56,10 @@ def picker(workspace: Workspace) -> None:
                 "Your name as it should stand beside your labels", key="new_name", max_chars=80
             ).strip()
         if st.button("Start", type="primary", disabled=not name, key="start"):
-            st.session_state["who"] = team.join(workspace, str(name)).name
+            person = team.join(workspace, str(name))
+            if not person.active:
+                raise Conflict(f"{person.name} no longer works here.", hint="Pick another name, or ask an admin.")
+            st.session_state["who"] = person.name
             st.rerun()
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from annotator.errors import SHOWN_PROBLEMS, AnnotatorError, InputError
 
-__all__ = ["box", "line", "marked", "problem", "question"]
+__all__ = ["box", "line", "marked", "problem", "question", "standing"]
 
 
 def question(text: str) -> None:
@@ -24,6 +24,13 @@ def line(parts: Iterable[str], *, quiet: bool = True, separator: str = " · ") -
     """Show short texts on one line; empty ones are left out."""
     shown = separator.join(f"<bdi>{html.escape(part)}</bdi>" for part in parts if part)
     st.html(f'<div class="an-line {"an-quiet" if quiet else ""}">{shown or "&nbsp;"}</div>')
+
+
+def standing(parts: Iterable[str], notes: str) -> None:
+    """Show where a question stands, and its notes in full ink after it: they say what the asker really needs."""
+    shown = " · ".join(f"<bdi>{html.escape(part)}</bdi>" for part in parts if part)
+    said = f' · <bdi class="an-notes">{html.escape(notes)}</bdi>' if notes else ""
+    st.html(f'<div class="an-line an-standing"><span class="an-quiet">{shown}</span>{said}</div>')
 
 
 def box(text: str, kind: str = "info") -> None:

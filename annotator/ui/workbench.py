@@ -16,7 +16,7 @@ import streamlit as st
 from annotator.errors import AnnotatorError
 from annotator.model import GRADES, Chunk, Evidence, Judgment
 from annotator.services import evidence, labelling
-from annotator.services.labelling import Candidate
+from annotator.services.labelling import Candidate, Desk
 from annotator.services.workspace import Workspace
 from annotator.ui import keys
 
@@ -54,8 +54,8 @@ class Listing:
     snippets: Mapping[str, tuple[str, tuple[tuple[int, int], ...]]] | None = None
 
 
-def mount(workspace: Workspace, who: str, query_id: str, listing: Listing, *, page_key: str, go_key: str) -> None:
-    """Show the workbench for one question. A turned page lands in session state under `page_key`, a wish for the
+def mount(workspace: Workspace, who: str, desk: Desk, listing: Listing, *, page_key: str, go_key: str) -> None:
+    """Show the workbench for the desk's question. A turned page lands in session state under `page_key`, a wish for the
     next or previous question under `go_key`."""
     key = "workbench"
     answers = st.session_state.setdefault("workbench.answers", {})
@@ -80,7 +80,11 @@ def mount(workspace: Workspace, who: str, query_id: str, listing: Listing, *, pa
 
     def show_around() -> None:
         chunk_id = str(st.session_state[key].get("around"))
-        before, after = labelling.around(workspace, chunk_id)
+        try:
+            before, after = labelling.around(workspace, chunk_id)
+        except AnnotatorError as error:
+            answers["around"] = {"id": chunk_id, "message": str(error)}
+            return
         answers["around"] = {"id": chunk_id, "before": _brief(before), "after": _brief(after)}
 
     def locate() -> None:
@@ -95,7 +99,7 @@ def mount(workspace: Workspace, who: str, query_id: str, listing: Listing, *, pa
 
     _component(
         key=key,
-        data=_data(workspace, who, query_id, listing, answers),
+        data=_data(workspace, who, desk, listing, answers),
         on_queue_change=store,
         on_page_change=turn,
         on_go_change=go,
@@ -105,17 +109,19 @@ def mount(workspace: Workspace, who: str, query_id: str, listing: Listing, *, pa
 
 
 def _data(
-    workspace: Workspace, who: str, query_id: str, listing: Listing, answers: Mapping[str, Any]
+    workspace: Workspace, who: str, desk: Desk, listing: Listing, answers: Mapping[str, Any]
 ) -> dict[str, object]:
+    query_id = desk.query.query_id
     shown = labelling.candidates(workspace, who, query_id, listing.ids)
     undoable = labelling.undoable(workspace, who, query_id)
     judged, relevant = labelling.counts(workspace, who, query_id)
     return {
         "who": who,
         "query": query_id,
+        "next": bool(desk.following),
+        "previous": bool(desk.previous),
         "list": f"{query_id}\n{listing.token}",
         "candidates": [_candidate(one, listing) for one in shown],
-        "start": next((one.chunk.chunk_id for one in shown if one.mine is None), ""),
         "counted": listing.counted,
         "progress": f"{judged} judged · {relevant} relevant",
         "page": listing.page,
@@ -142,7 +148,7 @@ def _candidate(one: Candidate, listing: Listing) -> dict[str, object]:
     chunk = one.chunk
     text = chunk.text[:LONGEST_TEXT]
     snippet, spans = (listing.snippets or {}).get(chunk.chunk_id) or (" ".join(text[:400].split())[:240], ())
-    row: dict[str, object] = {
+    row: dict[str, Any] = {
         "id": chunk.chunk_id,
         "doc": chunk.doc_id,
         "title": chunk.title,
@@ -156,6 +162,10 @@ def _candidate(one: Candidate, listing: Listing) -> dict[str, object]:
         "snippet_spans": [list(span) for span in spans],
         "label": _label(one.mine),
     }
+    if len(text) < len(chunk.text):
+        row["cut"] = f"Cut here: the first {len(text):,} of {len(chunk.text):,} characters are shown."
+    if one.mine is not None and one.mine.sha256 not in ("", chunk.sha256):
+        row["label"]["outdated"] = True
     if one.draft is not None:
         row["draft"] = {"reason": one.draft[0], "evidence": _spans(one.draft[1])}
     return row

@@ -49,6 +49,21 @@ const isDark = (color) => {
 const EMPTY = { grade: null, judged: false, stale: false, reason: "", evidence: [] };
 const sameLabel = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
+// Where the quotes stand in another wording of the text; those that are not in it are left out.
+const refit = (text, quotes) =>
+  quotes
+    .map(({ quote }) => [quote, text.indexOf(quote)])
+    .filter(([, at]) => at >= 0)
+    .map(([quote, at]) => ({ quote, start: toPoints(text, at), end: toPoints(text, at + quote.length) }));
+
+// The key as the table names it, also with Caps Lock on, on keyboards for other scripts, and where the digits need Shift.
+const named = (event) => {
+  if (event.shiftKey || [...event.key].length > 1) return event.key;
+  const [, letter, digit] = /^(?:Key(.)|Digit([0-3]))$/.exec(event.code) ?? [];
+  if (digit) return digit;
+  return letter && event.key > "\x7f" ? letter.toLowerCase() : event.key.toLowerCase();
+};
+
 // Put text into a node as plain text with marks; spans in code points may overlap.
 const fill = (node, text, marks) => {
   const units = toUnits(text);
@@ -80,17 +95,24 @@ class Workbench {
     this.build();
     this.onKey = (event) => this.key(event);
     this.onLeave = (event) => this.queue.length && event.preventDefault();
+    // What is being written goes into the browser's storage at the last moment, and from there to the server.
+    this.onHide = () => this.settleDraft();
     document.addEventListener("keydown", this.onKey);
     window.addEventListener("beforeunload", this.onLeave);
+    window.addEventListener("pagehide", this.onHide);
     this.onResize = () => this.layout();
     window.addEventListener("resize", this.onResize);
-    this.timer = setInterval(() => this.retry(), 1000);
+    this.timer = setInterval(() => {
+      this.retry();
+      this.layout();
+    }, 1000);
   }
 
   close() {
     this.settleDraft();
     document.removeEventListener("keydown", this.onKey);
     window.removeEventListener("beforeunload", this.onLeave);
+    window.removeEventListener("pagehide", this.onHide);
     window.removeEventListener("resize", this.onResize);
     clearInterval(this.timer);
     this.bench.remove();
@@ -99,13 +121,18 @@ class Workbench {
   remember() {
     const focused = this.root.activeElement;
     const caret = focused && "selectionStart" in focused ? [focused.selectionStart, focused.selectionEnd] : null;
-    this.place = { list: this.rows.scrollTop, text: this.scroll.scrollTop, focused, caret };
+    this.place = { list: this.rows.scrollTop, text: this.scroll.scrollTop, focused, caret, help: this.help.open };
   }
 
   moveTo(root) {
-    const { list, text, focused, caret } = this.place;
+    const { list, text, focused, caret, help } = this.place;
     this.root = root;
     root.append(this.bench);
+    if (help) {
+      // A dialog that was taken out of the page stays open without being modal any more.
+      this.help.close();
+      this.help.showModal();
+    }
     this.rows.scrollTop = list;
     this.scroll.scrollTop = text;
     focused?.focus?.();
@@ -119,16 +146,38 @@ class Workbench {
     this.rows = make("div", "rows");
     this.rows.setAttribute("role", "listbox");
     this.rows.setAttribute("aria-label", "Candidates");
+    this.rows.tabIndex = 0;
+    this.rows.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      this.move(step);
+    });
     this.foot = make("div", "listfoot");
+    this.counted = make("span", "quiet");
+    this.pager = make("span", "pager");
+    this.back = button("quiet", "‹", () => this.turn(this.data.page - 1, "last"), "Page before");
+    this.on = button("quiet", "›", () => this.turn(this.data.page + 1), "Next page");
+    for (const one of [this.back, this.on]) one.setAttribute("aria-label", one.title);
+    this.pageOf = make("span", "quiet");
+    this.pager.append(this.back, this.pageOf, this.on);
+    this.foot.append(this.counted, this.pager);
     const list = make("section", "list");
     list.append(this.rows, this.foot);
 
+    this.titleLine = make("div", "titleline");
     this.idLine = make("div", "idline");
     this.meta = make("div", "meta");
+    this.meta.tabIndex = 0;
+    this.meta.setAttribute("role", "group");
+    this.meta.setAttribute("aria-label", "About the chunk");
+    const about = make("div", "about");
+    about.append(this.idLine, this.meta);
     this.before = make("div", "beside");
     this.text = make("div", "text");
     this.text.dir = "auto";
     this.text.tabIndex = 0;
+    this.text.setAttribute("role", "region");
     this.text.setAttribute("aria-label", "Text of the chunk");
     this.after = make("div", "beside");
     this.scroll = make("div", "scroll");
@@ -142,11 +191,14 @@ class Workbench {
     this.reason.addEventListener("input", () => this.drafted());
     this.reason.addEventListener("blur", () => this.settleDraft());
     this.quotes = make("div", "quotes");
+    this.chips = make("div", "chips");
+    this.chips.setAttribute("role", "group");
+    this.chips.setAttribute("aria-label", "Quotes");
     this.quoteBox = make("input", "quotebox");
-    this.quoteBox.placeholder = "Paste a quote from the text, then Enter";
+    this.quoteBox.placeholder = "Select text above, then e; or paste a quote here";
     this.quoteBox.setAttribute("aria-label", "Quote");
     this.quoteBox.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") this.pasteQuote();
+      if (event.key === "Enter" && !event.isComposing) this.pasteQuote();
       if (event.key === "Escape") this.quoteBox.blur();
     });
     this.status = make("div", "status");
@@ -162,16 +214,18 @@ class Workbench {
     this.statusLine.append(this.status, this.progress, this.note);
     foot.append(bar, this.reason, this.quotes, this.statusLine);
     this.pane = make("section", "pane");
-    this.pane.append(this.idLine, this.meta, this.scroll, foot);
+    this.pane.append(this.titleLine, about, this.scroll, foot);
     this.empty = make("section", "pane empty");
     this.help = make("dialog", "help");
+    this.help.setAttribute("aria-label", "Keys");
     this.bench.append(list, this.pane, this.empty, this.help);
     this.root.append(this.bench);
   }
 
   // The bench fills the window below the question, however long that is.
   layout() {
-    const top = this.bench.getBoundingClientRect().top;
+    const scrolled = document.querySelector("[data-testid='stMain']")?.scrollTop ?? 0;
+    const top = this.bench.getBoundingClientRect().top + scrolled;
     const room = Math.max(400, window.innerHeight - Math.max(0, top) - 14);
     if (Math.abs(room - (this.room ?? 0)) > 1) this.bench.style.setProperty("--room", `${room}px`);
     this.room = room;
@@ -188,6 +242,7 @@ class Workbench {
       const node = button(`act ${key.action} g${key.value ?? ""}`, null, () => this.run(key), `${key.hint} (${key.press})`);
       node.append(make("kbd", "", key.press), make("span", "", key.label));
       node.dataset.action = key.action + (key.value ?? "");
+      node.setAttribute("aria-keyshortcuts", key.press);
       this.gradeButtons.set(node.dataset.action, node);
       (key.action === "grade" ? this.grades : this.others).append(node);
     }
@@ -195,6 +250,12 @@ class Workbench {
     const ask = button("quiet keys", null, () => this.run(helpKey), helpKey.hint);
     ask.append(make("kbd", "", helpKey.press), make("span", "", helpKey.label));
     this.statusLine.append(ask);
+    const evidenceKey = this.act.get("evidence");
+    const keep = button("quiet keep", null, () => this.run(evidenceKey), `${evidenceKey.hint} (${evidenceKey.press})`);
+    keep.setAttribute("aria-keyshortcuts", evidenceKey.press);
+    this.quoteCount = make("span");
+    keep.append(make("kbd", "", evidenceKey.press), this.quoteCount);
+    this.quotes.append(keep, this.quoteBox, this.chips);
     const table = make("table");
     for (const key of data.keys) {
       const row = make("tr");
@@ -219,6 +280,7 @@ class Workbench {
     const lost = this.queue.filter((one) => data.refused.some((refusal) => refusal[0] === one.id));
     const waiting = this.queue.length;
     this.queue = this.queue.filter((one) => !answered.has(one.id));
+    for (const one of lost) this.keepWords(one);
     if (this.queue.length !== waiting) this.store();
     if (data.failure) this.say(data.failure);
     if (lost.length) this.say(data.refused.find((refusal) => refusal[0] === lost[lost.length - 1].id)[1]);
@@ -232,23 +294,39 @@ class Workbench {
       this.settleDraft();
       this.order = data.candidates.map((one) => one.id);
     }
+    let changed = false;
     for (const id of this.order) {
       const one = server.get(id);
-      if (!one) continue;
       const kept = this.items.get(id);
+      if (!one) {
+        // It was in the list and is in the chunk table no more: what was shown stays to be read.
+        Object.assign(kept, { gone: true, label: EMPTY, draft: undefined });
+        continue;
+      }
       const item = { ...one, shown: kept?.shown ?? 0 };
       item.label = one.label ?? EMPTY;
-      if (kept && !fresh) [item.draft, item.draftSent] = [kept.draft, kept.draftSent];
+      if (kept && !fresh) {
+        [item.draft, item.draftSent] = [kept.draft, kept.draftSent];
+        if (kept.sha256 !== one.sha256) {
+          if (item.draft) item.draft = { ...item.draft, evidence: refit(item.text, item.draft.evidence) };
+          changed ||= id === this.selected;
+        }
+      }
       this.items.set(id, item);
     }
     for (const one of this.queue) this.overlay(one, fresh);
     if (fresh) {
       this.renderList();
-      const start = data.start && this.order.includes(data.start) ? data.start : this.firstOpen() ?? this.order[0] ?? null;
-      this.select(start, false);
+      const first = this.firstOpen() ?? this.order[0] ?? null;
+      this.select(this.landing === "last" ? this.order[this.order.length - 1] ?? null : first, this.landing === "last");
+      this.landing = "";
     } else {
       this.order.forEach((id) => this.badge(id));
-      this.renderLabel();
+      // A key must never grade a text that was not on the screen.
+      if (changed) {
+        this.renderPane();
+        if (!lost.length) this.say("This chunk was changed meanwhile: you see its present text.");
+      } else this.renderLabel();
     }
     if (data.around) this.showAround(data.around);
     if (data.located) this.takeLocated(data.located);
@@ -261,8 +339,8 @@ class Workbench {
   // Show a queued operation on top of what the server knew.
   overlay(one, fresh) {
     const item = this.items.get(one.chunk_id);
-    if (!item || one.query_id !== this.data.query) return;
-    if (one.kind !== "draft" && fresh) item.draft = undefined;
+    if (!item || item.gone || one.query_id !== this.data.query) return;
+    if (fresh) item.draft = one.kind === "draft" ? { reason: one.reason, evidence: one.evidence } : undefined;
     if (one.kind === "judge") item.label = this.labelOf(one);
     if (one.kind === "undo") item.label = one.restores ?? EMPTY;
   }
@@ -271,9 +349,27 @@ class Workbench {
     return { grade: one.grade, judged: true, stale: one.stale, reason: one.reason, evidence: one.evidence };
   }
 
+  // A label was refused: what the person wrote with it is kept as a draft of the same chunk.
+  keepWords(one) {
+    if (one.kind === "undo" || !(one.reason || one.evidence.length)) return;
+    const { who, query_id, chunk_id, sha256, reason } = one;
+    if (one.kind === "judge" || one.evidence.length) {
+      const kept = { id: newId(), kind: "draft", who, query_id, chunk_id, sha256, reason, evidence: [] };
+      this.queue.push(kept);
+      setTimeout(() => this.send(), 0);
+    }
+    const item = query_id === this.data.query ? this.items.get(chunk_id) : null;
+    if (item) item.draft = { reason, evidence: one.evidence };
+  }
+
   adoptLeftovers(data) {
-    this.prefix = `annotator.queue.${data.who}.`;
-    const names = Object.keys(localStorage).filter((name) => name.startsWith(this.prefix));
+    this.prefix = `annotator.queue/${encodeURIComponent(data.who)}/`;
+    let names = [];
+    try {
+      names = Object.keys(localStorage).filter((name) => name.startsWith(this.prefix));
+    } catch {
+      // The browser keeps nothing: then nothing was left over.
+    }
     for (const name of names) {
       try {
         this.queue.push(...JSON.parse(localStorage.getItem(name)));
@@ -343,10 +439,11 @@ class Workbench {
 
   renderList() {
     this.rowOf = new Map();
-    const rows = this.order.map((id) => {
+    const rows = this.order.map((id, at) => {
       const item = this.items.get(id);
       const row = make("div", "row");
       row.setAttribute("role", "option");
+      row.id = `row-${at}`;
       row.dataset.id = id;
       const head = make("div", "head");
       const title = make("span", "title", item.title || item.doc || item.id);
@@ -369,26 +466,34 @@ class Workbench {
     const row = this.rowOf.get(id);
     const label = this.items.get(id).label;
     const badge = row.querySelector(".badge");
-    const word = !label.judged ? "not graded" : label.grade === null ? "cannot judge" : this.data.words[label.grade];
+    const open = this.items.get(id).gone ? "removed" : "not graded";
+    const word = !label.judged ? open : label.grade === null ? "cannot judge" : this.data.words[label.grade];
     const text = label.judged && label.grade !== null ? `${label.grade} ${word}` : word;
     if (badge.textContent !== text) badge.textContent = text;
     badge.className = `badge ${label.judged ? `g${label.grade ?? "x"}` : "open"}`;
-    row.querySelector(".staleflag").textContent = label.stale ? "⚠ stale" : "";
+    row.querySelector(".staleflag").textContent = label.outdated ? "⚠ text changed" : label.stale ? "⚠ stale" : "";
   }
 
   firstOpen() {
-    return this.order.find((id) => !this.items.get(id).label.judged);
+    return this.order.find((id) => this.isOpen(id));
   }
 
   nextOpen(from) {
     const at = this.order.indexOf(from);
-    const open = (id) => !this.items.get(id).label.judged;
+    const open = (id) => this.isOpen(id);
     return this.order.slice(at + 1).find(open) ?? this.order.slice(0, Math.max(at, 0)).find(open) ?? null;
+  }
+
+  isOpen(id) {
+    const { label, gone } = this.items.get(id);
+    return !label.judged && !gone;
   }
 
   select(id, scroll = true) {
     if (this.selected && this.selected !== id) this.settleDraft();
     this.rowOf?.get(this.selected)?.removeAttribute("aria-selected");
+    this.rows.removeAttribute("aria-activedescendant");
+    this.pageDone = false;
     const moved = this.selected !== id;
     this.selected = id;
     this.pane.hidden = id === null;
@@ -399,38 +504,37 @@ class Workbench {
     }
     const row = this.rowOf.get(id);
     row.setAttribute("aria-selected", "true");
+    this.rows.setAttribute("aria-activedescendant", row.id);
     if (scroll) row.scrollIntoView({ block: "nearest" });
-    if (moved) this.pendingCannot = false;
+    if (moved) {
+      this.pendingCannot = false;
+      // What is typed next must not end up with another chunk than the one it was begun for.
+      if (this.root.activeElement === this.reason || this.root.activeElement === this.quoteBox) this.root.activeElement.blur();
+      this.quoteBox.value = "";
+    }
     this.renderPane();
   }
 
   move(step) {
     const at = this.order.indexOf(this.selected) + step;
-    if (at >= 0 && at < this.order.length) this.select(this.order[at]);
-    else if (step > 0 && this.data.page + 1 < this.data.pages) this.turn(this.data.page + 1);
-    else if (step < 0 && this.data.page > 0) this.turn(this.data.page - 1);
+    const more = this.data.page + 1 < this.data.pages;
+    if (step > 0 && more && (this.pageDone || at === this.order.length)) this.turn(this.data.page + 1);
+    else if (at >= 0 && at < this.order.length) this.select(this.order[at]);
+    else if (step < 0 && this.data.page > 0) this.turn(this.data.page - 1, "last");
   }
 
-  turn(page) {
+  turn(page, landing = "") {
+    this.landing = landing;
     this.setTrigger("page", page);
   }
 
   renderFoot() {
-    const { total, page, pages, seconds } = this.data;
-    const counted = this.data.counted ?? `${total} found`;
-    const parts = [make("span", "quiet", seconds ? `${counted} · ${Math.max(1, Math.round(seconds * 1000))} ms` : counted)];
-    if (pages > 1) {
-      const back = button("quiet", "‹", () => this.turn(page - 1), "Page before");
-      const on = button("quiet", "›", () => this.turn(page + 1), "Next page");
-      back.disabled = page === 0;
-      on.disabled = page + 1 >= pages;
-      back.setAttribute("aria-label", "Page before");
-      on.setAttribute("aria-label", "Next page");
-      const pager = make("span", "pager");
-      pager.append(back, make("span", "quiet", `${page + 1} of ${pages}`), on);
-      parts.push(pager);
-    }
-    this.foot.replaceChildren(...parts);
+    const { counted, page, pages, seconds } = this.data;
+    this.counted.textContent = seconds ? `${counted} · ${Math.max(1, Math.round(seconds * 1000))} ms` : counted;
+    this.pager.hidden = pages < 2;
+    this.back.disabled = page === 0;
+    this.on.disabled = page + 1 >= pages;
+    this.pageOf.textContent = `${page + 1} of ${pages}`;
   }
 
   // ---- the reading pane ---------------------------------------------------------------------------------------
@@ -445,11 +549,17 @@ class Workbench {
     const copy = button("quiet id", item.id, () => {
       navigator.clipboard?.writeText(item.id).then(() => this.say("Chunk id copied."));
     }, "Copy the chunk id");
-    const place = item.place ? `${item.doc} · ${item.place} of ${item.siblings}` : item.doc;
-    this.idLine.replaceChildren(copy, make("span", "quiet place", place));
+    const title = make("span", "title", item.title || item.doc || item.id);
+    title.dir = "auto";
+    title.title = title.textContent;
+    const place = make("span", "quiet place", item.place ? `${item.doc} · ${item.place} of ${item.siblings}` : item.doc);
+    place.title = place.textContent;
+    this.titleLine.replaceChildren(title, place);
+    this.idLine.replaceChildren(copy);
     this.meta.replaceChildren(
       ...item.meta.map(([name, value]) => {
         const pair = make("span", "pair");
+        pair.title = `${name} ${value}`;
         pair.append(make("span", "quiet", name), ` ${value}`);
         return pair;
       }),
@@ -460,9 +570,9 @@ class Workbench {
     if (item.place > 1) this.before.append(button("quiet", "◂ chunk before", fetch));
     if (item.place && item.place < item.siblings) this.after.append(button("quiet", "chunk after ▸", fetch));
     this.scroll.scrollTop = 0;
+    if (item.cut) this.after.prepend(make("div", "cut", item.cut));
     this.renderText();
     this.renderLabel();
-    this.quoteBox.value = "";
   }
 
   renderText() {
@@ -490,21 +600,27 @@ class Workbench {
     const working = this.working();
     if (this.root.activeElement !== this.reason && this.reason.value !== working.reason) this.reason.value = working.reason;
     this.reason.placeholder = this.pendingCannot
-      ? "Why can’t it be judged? Then Ctrl+Enter"
+      ? "Why can’t it be judged? Write it here, then Ctrl+Enter or cannot judge once more"
       : "Why this grade? r to write, Ctrl+Enter to save and go on";
     this.reason.classList.toggle("asked", Boolean(this.pendingCannot));
+    const written = JSON.stringify(working.evidence);
+    if (written === this.chipsShow) return;
+    this.chipsShow = written;
     const chips = working.evidence.map((one, at) => {
       const chip = make("span", "chip");
-      chip.append(make("span", "quote", one.quote), button("quiet", "×", () => this.dropQuote(at), "Remove this quote"));
+      const drop = button("quiet", "×", () => this.dropQuote(at), "Remove this quote");
+      drop.setAttribute("aria-label", `Remove the quote ${one.quote.slice(0, 60)}`);
+      chip.append(make("span", "quote", one.quote), drop);
       chip.title = one.quote;
       return chip;
     });
-    const count = chips.length === 1 ? "1 quote" : `${chips.length} quotes`;
-    this.quotes.replaceChildren(make("span", "quiet", `evidence: ${count}`), ...chips, this.quoteBox);
+    this.quoteCount.textContent = `evidence: ${chips.length === 1 ? "1 quote" : `${chips.length} quotes`}`;
+    this.chips.replaceChildren(...chips);
   }
 
-  showAround({ id, before, after }) {
+  showAround({ id, before, after, message }) {
     if (id !== this.selected) return;
+    if (message) this.say(message);
     for (const [node, chunk] of [[this.before, before], [this.after, after]]) {
       if (!chunk) continue;
       const block = make("div", "neighbour");
@@ -542,10 +658,16 @@ class Workbench {
   evidence() {
     const selection = (this.root.getSelection ?? document.getSelection).call(this.root.getSelection ? this.root : document);
     const range = selection && selection.rangeCount ? selection.getRangeAt(0) : null;
-    if (!range || range.collapsed || !this.text.contains(range.commonAncestorContainer)) {
+    if (!range || range.collapsed || !range.intersectsNode(this.text)) {
       this.quoteBox.focus();
       return;
     }
+    // A selection often runs over the text's ends, as with three clicks: the part inside counts.
+    const whole = document.createRange();
+    whole.selectNodeContents(this.text);
+    const within = range.cloneRange();
+    if (range.compareBoundaryPoints(Range.START_TO_START, whole) < 0) within.setStart(whole.startContainer, whole.startOffset);
+    if (range.compareBoundaryPoints(Range.END_TO_END, whole) > 0) within.setEnd(whole.endContainer, whole.endOffset);
     const unit = (node, offset) => {
       const lead = document.createRange();
       lead.setStart(this.text, 0);
@@ -553,8 +675,8 @@ class Workbench {
       return lead.toString().length;
     };
     const text = this.item.text;
-    let start = unit(range.startContainer, range.startOffset);
-    let end = unit(range.endContainer, range.endOffset);
+    let start = unit(within.startContainer, within.startOffset);
+    let end = unit(within.endContainer, within.endOffset);
     while (start < end && /\s/.test(text[start])) start += 1;
     while (end > start && /\s/.test(text[end - 1])) end -= 1;
     selection.removeAllRanges();
@@ -604,14 +726,14 @@ class Workbench {
 
   judge(grade, stale, advance = true) {
     const item = this.item;
+    if (item.gone) return this.say("This chunk is no longer in the chunk table, so it cannot be graded.");
     const { reason, evidence } = this.working();
     const before = item.label;
     const label = { grade, judged: true, stale, reason: reason.trim(), evidence };
     if (grade === null && !label.reason) {
       this.pendingCannot = true;
       this.renderLabel();
-      this.reason.focus();
-      return;
+      return this.reason.focus();
     }
     clearTimeout(this.draftTimer);
     item.draft = undefined;
@@ -626,14 +748,12 @@ class Workbench {
       if (this.history.length > UNDO_LIMIT) this.history.shift();
       this.badge(item.id);
     }
-    if (!advance) return;
+    if (!advance) return undefined;
     const next = this.nextOpen(item.id);
-    if (next) this.select(next);
-    else {
-      this.renderLabel();
-      const more = this.data.page + 1 < this.data.pages;
-      this.say(more ? "All chunks on this page are graded: j for the next page." : "All chunks in this list are graded.");
-    }
+    if (next) return this.select(next);
+    this.renderLabel();
+    this.pageDone = this.data.page + 1 < this.data.pages;
+    return this.say(this.pageDone ? "All chunks on this page are graded: j for the next page." : "All chunks in this list are graded.");
   }
 
   undo() {
@@ -672,12 +792,14 @@ class Workbench {
     if (action === "help") return this.help.open ? this.help.close() : this.help.showModal();
     if (action === "next" || action === "previous") {
       this.settleDraft();
+      if (!this.data[action]) return this.say(action === "next" ? "This is the last question." : "This is the first question.");
       return this.setTrigger("go", action);
     }
     if (action === "search") {
-      const box = document.querySelector(`input[aria-label="${this.data.search_label}"]`);
-      box?.focus();
-      return box?.select();
+      const box = this.searchBox();
+      if (!box || box.disabled) return this.say("The search box is on the Search tab.");
+      box.focus();
+      return box.select();
     }
     if (action === "undo") return this.undo();
     if (!this.item) return undefined;
@@ -691,9 +813,23 @@ class Workbench {
     return undefined;
   }
 
+  searchBox() {
+    return document.querySelector(`input[aria-label="${this.data.search_label}"]`);
+  }
+
   key(event) {
     const target = event.composedPath()[0];
-    if (event.repeat || event.isComposing || !this.data || !this.bench.isConnected) return;
+    if (event.isComposing || !this.data || !this.bench.isConnected) return;
+    if (event.repeat) {
+      // A key that is held down presses a focused button again and again.
+      if (["Enter", " "].includes(event.key) && this.bench.contains(target) && target.closest("button")) event.preventDefault();
+      return;
+    }
+    if (target === this.searchBox() && ["Enter", "Escape"].includes(event.key)) {
+      // The search starts, and the keys belong to what it finds.
+      setTimeout(() => target.blur(), 0);
+      return;
+    }
     const inside = this.root.activeElement === this.reason;
     if (inside && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
@@ -708,9 +844,9 @@ class Workbench {
     }
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (target instanceof Element && target.closest("input, textarea, select, [contenteditable]:not([contenteditable='false'])")) return;
-    if (this.help.open && event.key !== "?") return;
+    if (this.help.open && named(event) !== "?") return;
     if (document.querySelector("[role='dialog'], [data-baseweb='popover']")) return;
-    const key = this.keys.get(event.key);
+    const key = this.keys.get(named(event));
     if (!key) return;
     event.preventDefault();
     this.run(key);
