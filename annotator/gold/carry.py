@@ -12,14 +12,13 @@ chunks that hold hardly anything else.
 from __future__ import annotations
 
 import heapq
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from annotator.gold.words import Word, words_of
+from annotator.gold.words import Word, find_words, words_of
 from annotator.model import Chunk, Evidence
 
 __all__ = ["CarriedLabel", "How", "Proposal", "carry"]
@@ -347,8 +346,9 @@ def _held(one: _Aligned, span: Evidence, words: range, judged: Sequence[Word]) -
         start, end = one.words[one.held[there[0]]].start, one.words[one.held[there[-1]]].end
         piece = Evidence(text[start:end], start, end)
         if share >= WHOLE:
-            quoted = _word_for_word(text, span.quote, start)
-            return _Held(1.0, quoted is not None, frozenset(there), quoted or piece)
+            quoted = find_words(text, span.quote, start)
+            whole = Evidence(text[slice(*quoted)], *quoted) if quoted else piece
+            return _Held(1.0, quoted is not None, frozenset(there), whole)
     from rapidfuzz import fuzz
 
     if len(words) >= RUN and len(span.quote) <= len(text) == len(text.casefold()):
@@ -361,16 +361,6 @@ def _held(one: _Aligned, span: Evidence, words: range, judged: Sequence[Word]) -
 
 def _letters(words: Sequence[Word], numbers: Iterable[int]) -> int:
     return sum(words[number].end - words[number].start for number in numbers)
-
-
-def _word_for_word(text: str, quote: str, near: int) -> Evidence | None:
-    """Find the quote nearest to a place, white space aside."""
-    pattern = r"\s+".join(map(re.escape, quote.split()))
-    places = [found.span() for found in re.finditer(pattern, text)]
-    if not places:
-        return None
-    start, end = min(places, key=lambda place: abs(place[0] - near))
-    return Evidence(text[start:end], start, end)
 
 
 def _by_overlap(label: CarriedLabel, aligned: Sequence[_Aligned]) -> Iterator[_Offer]:

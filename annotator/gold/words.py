@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-__all__ = ["Piece", "Word", "text_difference", "words_of"]
+__all__ = ["Piece", "Word", "find_words", "shared_stretches", "text_difference", "words_of"]
 
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD: Final = re.compile(rf"[^\W{_UNSPACED}]+|[{_UNSPACED}]")
@@ -33,6 +33,29 @@ Piece: TypeAlias = tuple[Literal["same", "gone", "new"], str]
 def words_of(text: str) -> list[Word]:
     """Return the words in order."""
     return [Word(found.group().casefold(), *found.span()) for found in _WORD.finditer(text)]
+
+
+def find_words(text: str, quote: str, near: int = 0) -> tuple[int, int] | None:
+    """Return where the text has the quote letter by letter, white space aside; of several places the nearest one."""
+    places = [found.span() for found in re.finditer(r"\s+".join(map(re.escape, quote.split())), text)]
+    return min(places, key=lambda place: abs(place[0] - near)) if places and quote.split() else None
+
+
+def shared_stretches(old: str, new: str, least: int = 4) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return where the two texts have at least so many words in a row in common: spans of the old, of the new one."""
+    from difflib import SequenceMatcher
+
+    before, after = words_of(old), words_of(new)
+    matcher = SequenceMatcher(None, _runs(before, least), _runs(after, least), autojunk=False)
+    blocks = [block for block in matcher.get_matching_blocks() if block.size]
+    return (
+        [(before[block.a].start, before[block.a + block.size + least - 2].end) for block in blocks],
+        [(after[block.b].start, after[block.b + block.size + least - 2].end) for block in blocks],
+    )
+
+
+def _runs(words: Sequence[Word], size: int) -> list[tuple[str, ...]]:
+    return list(zip(*([word.plain for word in words[start:]] for start in range(size)), strict=False))
 
 
 def text_difference(old: str, new: str) -> tuple[Piece, ...]:

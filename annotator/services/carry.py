@@ -16,6 +16,7 @@ from annotator.errors import Conflict, InputError
 from annotator.gold.carry import CarriedLabel, Proposal
 from annotator.gold.carry import carry as carried
 from annotator.gold.goldset import GoldSet
+from annotator.gold.words import shared_stretches
 from annotator.model import GRADES, Chunk, GoldLabel, Judgment
 from annotator.services.drift import affected, against
 from annotator.services.permission import require
@@ -23,7 +24,7 @@ from annotator.store import corpus, drifted, events, judgments, queries
 from annotator.store.database import Workspace
 from annotator.store.drifted import StoredProposal
 
-__all__ = ["Search", "Waiting", "accept", "apply", "propose", "refuse", "waiting"]
+__all__ = ["Search", "Waiting", "accept", "apply", "marks", "propose", "refuse", "waiting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,15 @@ def waiting(workspace: Workspace) -> list[Waiting]:
         for one in proposals
         if (one.chunk_id, one.sha256) in judged
     ]
+
+
+def marks(one: Waiting) -> tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]:
+    """Return the spans to mark in the judged and in the new text: the evidence, or without any what both share."""
+    proposal = one.proposal
+    if proposal.from_evidence and proposal.evidence:
+        spans = [(span.start, span.end) for span in proposal.from_evidence if span.start >= 0]
+        return sorted(spans), sorted((span.start, span.end) for span in proposal.evidence)
+    return shared_stretches(one.judged.text, one.chunk.text)
 
 
 def accept(

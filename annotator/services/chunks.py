@@ -1,4 +1,4 @@
-"""Reading the workspace's copy of the chunk table: its state, documents in order, and judged chunks that drifted.
+"""Reading the workspace's copy of the chunk table: its state, documents in order, the syncs.
 
 Connecting a table and syncing it is `chunk_table.py`; finding chunks by words is `search.py`.
 """
@@ -8,12 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from annotator.model import Chunk
-from annotator.services.readiness import examine
 from annotator.store import corpus, settings
 from annotator.store.corpus import Sync
 from annotator.store.database import Workspace
 
-__all__ = ["Document", "Drifted", "Sync", "TableState", "browse", "chunk", "document", "documents", "drifted", "syncs"]
+__all__ = ["Document", "Sync", "TableState", "browse", "chunk", "document", "documents", "state", "syncs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +34,6 @@ class Document:
     doc_id: str
     title: str
     chunks: int
-
-
-@dataclass(frozen=True, slots=True)
-class Drifted:
-    """A judged chunk that is no longer what was judged: `changed` its text, or gone from the table."""
-
-    chunk_id: str
-    doc_id: str
-    changed: bool
-    query_ids: tuple[str, ...]
 
 
 def state(workspace: Workspace) -> TableState:
@@ -85,19 +74,3 @@ def syncs(workspace: Workspace, limit: int = 50) -> list[Sync]:
     """Return the newest syncs, newest first."""
     with workspace.read() as connection:
         return corpus.syncs(connection, limit)
-
-
-def drifted(workspace: Workspace) -> list[Drifted]:
-    """Return the judged chunks that changed or vanished since the label was given, by id."""
-    found: dict[str, list[str]] = {}
-    documents_of: dict[str, str] = {}
-    with workspace.read() as connection:
-        for one in examine(connection):
-            for chunk_id in (chunk_id for item in one.blocks if item.kind == "drifted" for chunk_id in item.chunk_ids):
-                found.setdefault(chunk_id, []).append(one.query.query_id)
-                documents_of |= {label.chunk_id: label.doc_id for label in one.gold.gold if label.chunk_id == chunk_id}
-        live = corpus.chunks(connection, found)
-    return [
-        Drifted(chunk_id, documents_of.get(chunk_id, ""), chunk_id in live, tuple(query_ids))
-        for chunk_id, query_ids in sorted(found.items())
-    ]

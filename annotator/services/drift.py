@@ -15,14 +15,26 @@ from uuid import uuid4
 from annotator.errors import Conflict, InputError, NotFound
 from annotator.gold.drift import KINDS, Drifted, JudgedText, drift
 from annotator.gold.goldset import GoldSet
+from annotator.gold.words import Piece, find_words, text_difference
 from annotator.model import Chunk, Evidence, GoldLabel, Judgment
-from annotator.services.evidence import find_quote
 from annotator.services.permission import require
 from annotator.services.readiness import examine, labels_of
 from annotator.store import corpus, drifted, events, judgments
 from annotator.store.database import Workspace
 
-__all__ = ["KINDS", "Affected", "Key", "affected", "against", "confirm", "drop", "evidence_now", "gold_set"]
+__all__ = [
+    "KINDS",
+    "Affected",
+    "Key",
+    "Piece",
+    "affected",
+    "against",
+    "confirm",
+    "difference",
+    "drop",
+    "evidence_now",
+    "gold_set",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +166,19 @@ def drop(workspace: Workspace, who: str, keys: Sequence[Key], reason: str) -> in
     return len(keys)
 
 
+def difference(one: Affected) -> tuple[Piece, ...]:
+    """Return how the present text differs from the one judged, in pieces; all of it is gone with a missing chunk."""
+    present = one.drifted.present
+    return text_difference(one.drifted.judged.text or "", present.text if present else "")
+
+
 def evidence_now(label: GoldLabel, present: Chunk) -> tuple[Evidence, ...]:
-    """Return the label's quotes as the present text has them; those it no longer has are left out."""
-    found = (find_quote(present.text, span.quote) for span in label.evidence)
-    return tuple(span for span in found if span is not None)
+    """Return the label's quotes in the present text; those it has not letter by letter are left out.
+
+    Nothing fuzzy here: 14 days and 10 days are nearly the same letters.
+    """
+    found = (find_words(present.text, span.quote, span.start) for span in label.evidence)
+    return tuple(Evidence(present.text[slice(*place)], *place) for place in found if place is not None)
 
 
 def _drifted(

@@ -10,7 +10,7 @@ import streamlit as st
 from annotator.model import Chunk
 from annotator.services import chunks, search
 from annotator.services.chunks import Sync, TableState
-from annotator.ui import blocks, choice, shell, syncing, text
+from annotator.ui import blocks, carry, choice, drift, shell, syncing, text
 from annotator.ui.paging import Pages
 from annotator.ui.shell import Session
 
@@ -49,8 +49,10 @@ def body(session: Session) -> None:
         "All chunks": _all_chunks,
         "Search": _search,
         "Sync history": _history,
-        "Drift": _drift,
+        "Drift": drift.show,
+        "Carry over": carry.show,
     }
+    drift.follow("chunks.view")
     asked = "Documents" if st.query_params.get("doc") and "chunks.view" not in st.session_state else None
     view = st.segmented_control(
         "View",
@@ -200,26 +202,6 @@ def _sync_row(one: Sync) -> list[str]:
         return [blocks.moment(one.started_at), one.who, "did not finish", "", "", "", "", ""]
     numbers = (one.added, one.changed, one.removed, one.unchanged, one.total)
     return [blocks.moment(one.started_at), one.who, *(f"{n or 0:,}" for n in numbers), f"{one.seconds or 0:.1f}"]
-
-
-def _drift(session: Session) -> None:
-    found = chunks.drifted(session.workspace)
-    if not found:
-        text.box("Every judged chunk still stands in the table with the text that was judged.", "good")
-        return
-    text.box(
-        f"{blocks.count(len(found), 'judged chunk')} changed or vanished since the label was given. Open the question "
-        "and judge the present text; until then it holds up the next version.",
-        "warn",
-    )
-    for one in found:
-        what = "text changed" if one.changed else "gone from the table"
-        with st.container(
-            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="medium"
-        ):
-            text.line([one.chunk_id, what, f"judged for {', '.join(one.query_ids)}"], quiet=False)
-            if st.button("Open in Annotate", key=f"drift:{one.chunk_id}"):
-                st.switch_page(shell.page("annotate"), query_params={"query": one.query_ids[0]})
 
 
 def _start(chunk: Chunk) -> str:
