@@ -21,7 +21,8 @@ with shell.errors():
     elif view == "By question":
         query_id = metrics.by_question(chosen, found)
         if query_id:
-            ranking.show(session, found, query_id, chosen.k)
+            wrong = diagnosis.of_question(session, chosen, query_id)
+            ranking.show(session, found, query_id, chosen.k, wrong=wrong)
     elif view == "By slice":
         metrics.by_slice(chosen, found)
     elif view == "Compare":

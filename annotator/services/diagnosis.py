@@ -89,6 +89,6 @@ def freshness(workspace: Workspace, found: Evaluation) -> Freshness:
     return Freshness(gone, changed, rate(gone), rate(changed))
 
 
-def findings(found: Evaluation, fresh: Freshness) -> Sequence[Finding]:
-    """Say what went wrong by question, at the deepest cut-off; chunks that are gone or changed count as stale."""
-    return diagnose(found, fresh.gone | fresh.changed)
+def findings(found: Evaluation, fresh: Freshness | None = None) -> Sequence[Finding]:
+    """Say what went wrong by question, at the deepest cut-off; with `fresh`, gone and changed chunks are stale too."""
+    return diagnose(found, fresh.gone | fresh.changed if fresh else ())

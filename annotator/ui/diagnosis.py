@@ -11,10 +11,11 @@ from annotator.services import diagnosis, preview
 from annotator.services.diagnosis import ACTIONS, Finding
 from annotator.services.preview import Evaluation, RunInfo
 from annotator.ui import blocks, choice, ranking, shell, text
+from annotator.ui.blocks import Pair
 from annotator.ui.metrics import Chosen, question
 from annotator.ui.shell import Session
 
-__all__ = ["holes", "show"]
+__all__ = ["holes", "of_question", "show"]
 
 _KINDS = {
     "timed_out": "Timed out", "empty": "Came back empty", "filtered": "Filtered out", "missing": "Missing",
@@ -51,7 +52,13 @@ def show(session: Session, chosen: Chosen) -> None:
     these = [one for one in all_of_it if one.kind == kind]
     _by_slice(found, these, kind)
     asked = _questions(found, these, kind)
-    ranking.show(session, found, asked, chosen.k)
+    ranking.show(session, found, asked, chosen.k, wrong=of_question(session, chosen, asked))
+
+
+def of_question(session: Session, chosen: Chosen, query_id: str) -> list[Pair]:
+    """Return what went wrong for one question, and what to do about each."""
+    found = preview.score(session.workspace, chosen.against, chosen.run, chosen.cuts)
+    return [Pair(_KINDS[one.kind], one.action) for one in diagnosis.findings(found) if one.query_id == query_id]
 
 
 def _by_slice(found: Evaluation, these: Sequence[Finding], kind: str) -> None:

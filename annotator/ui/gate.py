@@ -34,7 +34,9 @@ def show(session: Session, chosen: Chosen) -> None:
     """Show the verdict, every rule, the questions behind those that were not kept, and the rules as written."""
     rules = gate.text(session.workspace)
     if rules.strip():
-        _verdict(gate.judged(session.workspace, chosen.against, chosen.run, chosen.baseline, rules))
+        with st.spinner("Judging…"):
+            report = gate.judged(session.workspace, chosen.against, chosen.run, chosen.baseline, rules)
+        _verdict(report)
     else:
         text.box("No gate is set: rules that say what a run must keep before it may ship. An admin writes them.")
     _rules(session, rules)

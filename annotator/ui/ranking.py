@@ -12,6 +12,7 @@ from annotator.services import preview
 from annotator.services.gate import lost_chunks
 from annotator.services.preview import Evaluation, RankedChunk
 from annotator.ui import blocks, shell, text
+from annotator.ui.blocks import Pair
 from annotator.ui.shell import Session
 
 __all__ = ["show"]
@@ -20,10 +21,23 @@ _DEPTH = 20
 _HEIGHT = 520
 
 
-def show(session: Session, found: Evaluation, query_id: str, k: int, *, before: Evaluation | None = None) -> None:
-    """Show what the run found for a question, what the run `before` found, and what they should have found."""
+def show(
+    session: Session,
+    found: Evaluation,
+    query_id: str,
+    k: int,
+    *,
+    before: Evaluation | None = None,
+    wrong: Sequence[Pair] = (),
+) -> None:
+    """Show what the run found for a question, what the run `before` found, and what they should have found.
+
+    `wrong` says in words what went wrong and what to do.
+    """
     query = found.gold.details.get(query_id)
     text.question(query.question if query else query_id)
+    if wrong:
+        blocks.pairs(wrong)
     ranked = found.ranked(query_id, _DEPTH)
     labels = found.gold.labels(query_id)
     older = before.ranked(query_id, _DEPTH) if before else ()

@@ -12,7 +12,18 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from annotator.model import Person, Query
-from annotator.services import chunk_table, facets, gold, importing, labelling, preview, questions, settings, team
+from annotator.services import (
+    chunk_table,
+    diagnosis,
+    facets,
+    gold,
+    importing,
+    labelling,
+    preview,
+    questions,
+    settings,
+    team,
+)
 from annotator.services.facets import FacetSchema
 from annotator.store import corpus, judgments, people, queries
 from annotator.store.database import Workspace
@@ -309,6 +320,9 @@ def test_a_question_of_a_run_is_shown_beside_the_gold_with_its_holes(demo: Works
     found = preview.score(demo, preview.yardstick(demo), preview.stored_runs(demo)[0])
     weakest = min(found.per_query, key=lambda query_id: (found.per_query[query_id]["nDCG@10"], query_id))
     assert html.escape(found.gold.details[weakest].question) in shown(app)
+    kinds = [one.action for one in diagnosis.findings(found) if one.query_id == weakest]
+    assert kinds
+    assert all(html.escape(action) in shown(app) for action in kinds)
     holes = [one for one in found.ranked(weakest, 20) if one.grade is None]
     assert shown(app).count("not judged</span>") == len(holes) > 0
     sound(_button(app, f"ranking.open:{weakest}").click().run())
