@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from annotator.review import agreement as measured
-from annotator.review.agreement import Agreement, Figures, PairAgreement, Slice
+from annotator.review.agreement import Agreement, Confusion, Figures, PairAgreement, Slice
 from annotator.store import judgments, queries
 from annotator.store.database import Workspace
 
-__all__ = ["Agreement", "Figures", "PairAgreement", "Slice", "agreement", "as_json"]
+__all__ = ["Agreement", "Confusion", "Figures", "PairAgreement", "Slice", "agreement", "as_json", "state"]
 
 _WORKING = ("draft", "open", "complete")
 
@@ -21,6 +21,12 @@ def agreement(workspace: Workspace) -> Agreement:
         facets = {one.query_id: one.facets for one in queries.all_queries(connection, states=_WORKING)}
         shared = measured.items(one for one in judgments.current(connection) if one.query_id in facets)
     return measured.agreement(shared, facets)
+
+
+def state(workspace: Workspace) -> str:
+    """Return a text that is another one when the agreement may have changed."""
+    with workspace.read() as connection:
+        return judgments.state(connection)
 
 
 def as_json(found: Agreement) -> dict[str, object]:

@@ -91,7 +91,12 @@ def _fields(text: str | None) -> dict[str, Any]:
     value = None if text is None else json.loads(text)
     if value is None:
         return {}
-    return value if isinstance(value, dict) else {"": value}
+    if not isinstance(value, dict):
+        return {"": value}
+    fields: dict[str, Any] = {}
+    for name, part in value.items():  # facets, counts and the like have fields of their own
+        fields |= {f"{name}.{inner}": one for inner, one in part.items()} if isinstance(part, dict) else {name: part}
+    return fields
 
 
 def _shown(value: object) -> str:

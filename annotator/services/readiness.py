@@ -20,7 +20,14 @@ from annotator.store import corpus, decisions, judgments, labels, queries, setti
 from annotator.store.database import Workspace
 
 __all__ = [
-    *("Examined", "Item", "Readiness", "examine", "labels_of", "pairs_unsettled", "readiness", "settling_rule"),
+    "Examined",
+    "Item",
+    "Readiness",
+    "examine",
+    "labels_of",
+    "pairs_unsettled",
+    "readiness",
+    "settling_rule",
     "unsettled_of",
 ]
 

@@ -26,8 +26,19 @@ from annotator.store.database import Workspace, now
 from annotator.store.decisions import Reopening
 
 __all__ = [
-    *("KINDS", "Case", "Reopening", "Suspicion", "Unsettled", "case", "decide", "labels", "reopen", "said_with"),
-    *("suspicious", "waiting"),
+    "KINDS",
+    "LONGEST_REASON",
+    "Case",
+    "Reopening",
+    "Suspicion",
+    "Unsettled",
+    "case",
+    "decide",
+    "labels",
+    "reopen",
+    "said_with",
+    "suspicious",
+    "waiting",
 ]
 
 LONGEST_REASON = 10_000

@@ -31,6 +31,7 @@ __all__ = [
     "pair_counts",
     "put_draft",
     "read_evidence",
+    "state",
     "undo",
     "undoable",
 ]
@@ -140,6 +141,14 @@ def pair_counts(connection: sqlite3.Connection, annotator: str = "", query_id: s
         values,
     )
     return {row[0]: (row[1], row[2]) for row in rows}
+
+
+def state(connection: sqlite3.Connection) -> str:
+    """Return a text that is another one as soon as any judgment or question changed."""
+    judged, asked = connection.execute(
+        "SELECT (SELECT MAX(judgment_id) FROM judgments), (SELECT MAX(event_id) FROM events)"
+    ).fetchone()
+    return f"{judged}/{asked}"
 
 
 def history(connection: sqlite3.Connection, query_id: str, chunk_id: str, annotator: str = "") -> list[Judgment]:

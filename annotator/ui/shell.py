@@ -10,7 +10,7 @@ import gc
 import sqlite3
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,14 +26,15 @@ from annotator.ui import identity, text, welcome
 __all__ = ["Session", "errors", "page", "pages", "require", "run"]
 
 _PAGES = (
-    # path, title, icon
-    ("home", "Home", ":material/home:"),
-    ("annotate", "Annotate", ":material/edit_note:"),
-    ("queries", "Queries", ":material/quiz:"),
-    ("gold_sets", "Gold sets", ":material/verified:"),
-    ("metrics", "Metrics", ":material/monitoring:"),
-    ("chunks", "Chunks", ":material/description:"),
-    ("settings", "Settings", ":material/settings:"),
+    # path, title, icon, least role
+    ("home", "Home", ":material/home:", "reader"),
+    ("annotate", "Annotate", ":material/edit_note:", "annotator"),
+    ("queries", "Queries", ":material/quiz:", "reader"),
+    ("review", "Review", ":material/rate_review:", "reviewer"),
+    ("gold_sets", "Gold sets", ":material/verified:", "reader"),
+    ("metrics", "Metrics", ":material/monitoring:", "reader"),
+    ("chunks", "Chunks", ":material/description:", "reader"),
+    ("settings", "Settings", ":material/settings:", "reader"),
 )
 _RANK = {"reader": 0, "annotator": 1, "reviewer": 2, "admin": 3}
 
@@ -59,7 +60,7 @@ def pages() -> dict[str, st.Page]:
     folder = project_root() / "pages"
     return {
         name: st.Page(folder / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "home")
-        for name, title, icon in _PAGES
+        for name, title, icon, _ in _PAGES
     }
 
 
@@ -76,8 +77,8 @@ def run() -> None:
     chosen = st.navigation(list(known.values()), position="hidden")
     st.session_state["shell.entered"] = True
     with st.sidebar:
-        for one in known.values():
-            st.page_link(one)
+        for name in _open_pages():
+            st.page_link(known[name])
     chosen.run()
     warm_up()
 
@@ -105,6 +106,17 @@ def require(role: str = "reader") -> Session:
         )
         st.stop()
     return Session(workspace, person)
+
+
+def _open_pages() -> list[str]:
+    """Return the pages the person in front of the screen may open; what would be refused is not offered."""
+    role = "annotator"  # nobody was picked yet
+    workspace = find_workspace()
+    if workspace.exists:
+        with suppress(AnnotatorError):  # the page itself says what is wrong
+            person = identity.chosen(workspace)
+            role = person.role if person else role
+    return [name for name, _, _, least in _PAGES if _RANK[least] <= _RANK[role]]
 
 
 @contextmanager

@@ -1,0 +1,21 @@
+"""Review: pairs people differ on, how far people agree, labels that look odd, and the record of changes."""
+
+import streamlit as st
+
+from annotator.ui import agreement, audit, blocks, review, second_look, shell
+
+session = shell.require("reviewer")
+
+with shell.errors():
+    blocks.title("Review")
+    views = {
+        "Disputes": review.show,
+        "Agreement": agreement.show,
+        "Odd labels": second_look.odd,
+        "All labels": second_look.every,
+        "Changes": audit.show,
+    }
+    view = st.segmented_control(
+        "View", list(views), default="Disputes", required=True, key="review.view", label_visibility="collapsed"
+    )
+    views[view](session)
