@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
@@ -21,6 +22,7 @@ from annotator.services import (
     labelling,
     preview,
     questions,
+    review,
     settings,
     team,
 )
@@ -35,6 +37,7 @@ PAGES = {
     "home": ("What to do next", "What to do next"),
     "annotate": ("an-question", "no question to work on"),
     "queries": ("28 questions", "There is no question yet"),
+    "review": ("in dispute", "Nothing waits for a decision"),
     "gold_sets": ("Freeze the next version", "Freeze the next version"),
     "metrics": ("nDCG@10", "A run is what a retriever answered"),
     "chunks": ("275 chunks", "No chunk table is connected yet"),
@@ -58,7 +61,7 @@ def test_a_page_of_an_empty_workspace_says_how_to_begin(page: str, empty: Worksp
     assert 'an-bad"' not in shown(app)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "annotate"])
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in ("annotate", "review")])
 def test_a_reader_sees_a_page_and_can_change_nothing(page: str, demo: Workspace, visit: Visit) -> None:
     with demo.write() as connection:
         people.add(connection, Person("Rea", "reader"), "Ana")
@@ -505,9 +508,14 @@ def hostile(empty: Workspace, tmp_path: Path) -> Workspace:
         id="1", kind="judge", who="Ana", query_id=HOSTILE, chunk_id=first, sha256=sha256, grade=3, reason=HOSTILE
     )
     assert labelling.apply(empty, "Ana", [graded]).acknowledged
+    other = msgspec.structs.replace(graded, id="2", who=HOSTILE[:80], grade=0, seconds=0.1)
+    assert labelling.apply(empty, HOSTILE[:80], [other]).acknowledged
     run = json.dumps({"query_id": HOSTILE, "results": [f"{HOSTILE} 1", first]}).encode()
     importing.import_run(empty, "Ana", ("run.jsonl", run), name=HOSTILE)
+    found = review.case(empty, "Ana", HOSTILE, first)
+    review.decide(empty, "Ana", HOSTILE, first, 3, reason=HOSTILE, sha256=found.chunk.sha256, seen=found.revision)
     gold.release(empty, "Ana", note=HOSTILE)
+    review.reopen(empty, "Ana", [(HOSTILE, first)], HOSTILE)
     settings.set_rubric(empty, "Ana", HOSTILE, seen=0)
     return empty
 
@@ -518,6 +526,11 @@ def hostile(empty: Workspace, tmp_path: Path) -> Workspace:
         ("home", "", ""),
         ("annotate", "", ""),
         ("queries", "", ""),
+        ("review", "review.view", "Disputes"),
+        ("review", "review.view", "Agreement"),
+        ("review", "review.view", "Odd labels"),
+        ("review", "review.view", "All labels"),
+        ("review", "review.view", "Changes"),
         ("gold_sets", "", ""),
         ("metrics", "metrics.view", "By question"),
         ("metrics", "metrics.view", "By slice"),
