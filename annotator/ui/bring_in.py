@@ -50,7 +50,7 @@ def show(session: Session) -> None:
 
 def _ask(session: Session, sent: Sent | None) -> Importing | None:
     """Ask whose judgments the file holds and, where it is on another scale, what its grades mean."""
-    left, right = st.columns(2)
+    left, right = st.columns(2, vertical_alignment="bottom")
     name = left.text_input("Who judged the rows that name nobody", session.who, key="import.annotator", max_chars=80)
     conflicts = right.selectbox(
         "When one person gave one chunk two grades", list(_CONFLICTS), format_func=_CONFLICTS.__getitem__,

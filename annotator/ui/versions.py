@@ -23,6 +23,9 @@ _SHOWN_CHANGES = 50
 _LONGEST = 160
 _LEVELS = {"chunk": "chunks", "document": "documents", "span": "quoted passages"}
 _USUAL_TAGS = ("ci", "prod")
+_COLUMNS = ("Question", "Chunk", "What", "Before", "After", "Reason")
+_GOES_WITHOUT_SAYING = {"", "–", "grade"}
+"""A column of nothing else is left out."""
 _KINDS = {"regraded": "Regraded", "reworded": "Reworded", "removed": "Removed", "added": "Added"}
 
 
@@ -158,8 +161,9 @@ def _kind(found: Diff, kind: str, title: str) -> None:
     counted = [blocks.count(len(queries), "question") if queries else "", blocks.count(len(labels), "label")]
     blocks.heading(title, " · ".join(one for one in counted if one and not one.startswith("0 ")))
     rows = sorted((*queries, *labels), key=lambda one: (one.query_id, one.chunk_id))
-    head = ("Question", "Chunk", "What", "Before", "After", "Reason")
-    blocks.table(head, [_row(found, one) for one in rows[:_SHOWN_CHANGES]])
+    cells = [_row(found, one) for one in rows[:_SHOWN_CHANGES]]
+    told = [place for place in range(len(_COLUMNS)) if {row[place] for row in cells} - _GOES_WITHOUT_SAYING]
+    blocks.table([_COLUMNS[place] for place in told], [[row[place] for place in told] for row in cells])
     if len(rows) > _SHOWN_CHANGES:
         text.line([f"… and {len(rows) - _SHOWN_CHANGES:,} more, in the file of all changes"])
 
@@ -169,12 +173,13 @@ def _row(found: Diff, one: Change) -> tuple[str, ...]:
     question = f"{one.query_id}: {asked.question}" if asked and asked.question else one.query_id
     reason = "" if one.field == "reason" else one.reason
     what = "grade" if one.field == "relevance" else one.field
-    values = (_shown(one, one.before), _shown(one, one.after))
+    came_or_went = not one.chunk_id and one.kind in ("added", "removed")  # the question stands in the row already
+    values = ("", "") if came_or_went else (_shown(one, one.before), _shown(one, one.after))
     return tuple(map(_short, (question, one.chunk_id, what, *values, reason)))
 
 
 def _shown(one: Change, value: str) -> str:
-    return f"{value} {GRADES[int(value)]}" if value and one.chunk_id and one.field == "relevance" else value or "–"
+    return f"{value}\u00a0{GRADES[int(value)]}" if value and one.chunk_id and one.field == "relevance" else value or "–"
 
 
 def _short(value: str) -> str:
