@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,32 @@ def test_no_order_of_lines_changes_a_value(
     one = evaluate(GoldSet.of(grades), Run.of(scores))
     other = evaluate(GoldSet.of(shuffled(grades)), Run.of(shuffled(scores)))
     assert (one.measures, one.per_query, one.bounds) == (other.measures, other.per_query, other.bounds)
+
+
+@given(judgments, rankings, st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_no_order_of_the_lines_of_files_changes_a_value(
+    grades: dict[str, dict[str, int]], scores: dict[str, dict[str, float]], shuffle: random.Random
+) -> None:
+    scores = {query: ranked for query, ranked in scores.items() if ranked}
+    qrels = [f"{query} 0 {chunk} {grade}" for query, labels in grades.items() for chunk, grade in labels.items()]
+    lines = [f"{query} Q0 {chunk} 1 {score} t" for query, ranked in scores.items() for chunk, score in ranked.items()]
+    if not lines:
+        return
+    found = []
+    for _ in range(2):
+        with tempfile.TemporaryDirectory() as folder:
+            gold, run = Path(folder) / "gold.qrels", Path(folder) / "run.trec"
+            gold.write_text("\n".join(qrels), "utf-8")
+            run.write_text("\n".join(lines), "utf-8")
+            found.append(evaluate(GoldSet.load(gold), Run.load(run)))
+        shuffle.shuffle(qrels)
+        shuffle.shuffle(lines)
+    assert (found[0].measures, found[0].per_query, found[0].bounds) == (
+        found[1].measures,
+        found[1].per_query,
+        found[1].bounds,
+    )
 
 
 @given(judgments, rankings)
