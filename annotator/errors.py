@@ -10,6 +10,7 @@ AnnotatorError
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -22,16 +23,33 @@ __all__ = [
     "NotFound",
     "Problem",
     "StoreError",
+    "as_written",
     "shorten",
 ]
 
 SHOWN_PROBLEMS = 100
+LONGEST_VALUE = 1000
 
 
 def shorten(value: object, limit: int = 80) -> str:
     """Show a value for a message: escaped, at most `limit` characters."""
-    text = repr(value)
+    text = repr(value[:limit] if isinstance(value, str) else value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def as_written(value: object) -> str:
+    """Show a value of a file: text as it is, anything else as JSON, of which only the beginning is made.
+
+    A few lines of YAML with aliases can stand for more than any memory holds.
+    """
+    if isinstance(value, str):
+        return value
+    text = ""
+    for part in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value):
+        text += part
+        if len(text) > LONGEST_VALUE:
+            return text[: LONGEST_VALUE - 1] + "…"
+    return text
 
 
 @dataclass(frozen=True, slots=True)

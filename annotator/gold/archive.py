@@ -19,6 +19,7 @@ from typing import BinaryIO, Final
 from uuid import uuid4
 
 from annotator.errors import Conflict, InputError, NotFound, StoreError
+from annotator.gold.textfile import MOST_EXPANSION, SMALL
 
 __all__ = ["FolderFiles", "pack", "read_release", "write_file", "write_folder", "write_zip"]
 
@@ -174,8 +175,14 @@ def _read_zip(path: Path) -> dict[str, bytes]:
 def _refuse_hostile(path: Path, members: list[zipfile.ZipInfo]) -> None:
     if len(members) > MOST_MEMBERS:
         raise InputError(f"{path} is not a release: it holds {len(members)} files.")
-    if sum(member.file_size for member in members) > LARGEST_ARCHIVE:
+    size = sum(member.file_size for member in members)
+    if size > LARGEST_ARCHIVE:
         raise InputError(f"{path} would unpack to more than {LARGEST_ARCHIVE} bytes.", hint="No release is that large.")
+    if size > max(SMALL, MOST_EXPANSION * path.stat().st_size):
+        raise InputError(
+            f"{path} would unpack to over {MOST_EXPANSION} times its size.",
+            hint="Unpack it yourself if that is no mistake, and name the folder.",
+        )
     if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
         raise InputError(f"{path} is packed in an unusual way.", hint="Unpack it and name the folder.")
     names = [member.filename for member in members]

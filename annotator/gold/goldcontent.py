@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotator.errors import InputError, Problem
+from annotator.errors import InputError, Problem, as_written
 from annotator.model import GRADES, GoldQuery, id_fault
 
 __all__ = ["FOREIGN_GRADES", "OWN_GRADES", "GoldContent", "JsonObject", "load_json", "looks_like_json"]
@@ -54,8 +54,7 @@ class GoldContent:
 
     def fault(self, message: str, line: int | None, field: str = "", value: object = "", mend: str = "") -> None:
         """Note a fault of the file."""
-        shown = value if isinstance(value, str) else json.dumps(value, default=str)
-        self.problems.append(Problem(message, self.file, line, field, shown, mend))
+        self.problems.append(Problem(message, self.file, line, field, as_written(value), mend))
 
     def id_is_sound(self, value: object, line: int | None, field: str) -> bool:
         """Say whether the value can be an id, and note the fault when not."""

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 import zlib
+from io import BytesIO
 from os import PathLike
+from typing import Final
 
 from annotator.errors import InputError, Problem
 
 __all__ = ["decode", "read_bytes", "read_text", "unpack"]
 
 GZIP_MAGIC = b"\x1f\x8b"
+SMALL: Final = 2**26
+MOST_EXPANSION: Final = 200
+"""What unpacks to more, relative to its size, was made to fill the memory; small files may."""
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
@@ -33,21 +38,31 @@ def unpack(data: bytes, file: str) -> bytes:
         return data
     import gzip
 
+    most = max(SMALL, MOST_EXPANSION * len(data))
     try:
-        return gzip.decompress(data)
+        with gzip.GzipFile(fileobj=BytesIO(data)) as packed:
+            content = packed.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"Cannot unpack {file}: {error}.", hint="The file is cut short or damaged.") from error
+    if len(content) > most:
+        raise InputError(
+            f"{file} unpacks to over {MOST_EXPANSION} times its size.", hint="Unpack it yourself if that is no mistake."
+        )
+    return content
 
 
 def decode(data: bytes, file: str) -> str:
-    """Decode UTF-8 with or without byte-order mark, or UTF-16 by its mark; anything else is an InputError."""
+    """Decode UTF-8 with or without byte-order mark, or UTF-16 by its mark; anything else is an InputError.
+
+    Lines that end in a carriage return alone, as one spreadsheet writes them, come back with line feeds.
+    """
     encoding = "utf-8"
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
     elif data.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
     try:
-        return data.decode(encoding)
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
         problem = Problem(
             f"byte {error.start} is not {encoding.upper()}",
@@ -57,6 +72,7 @@ def decode(data: bytes, file: str) -> str:
             mend="Save the file as UTF-8.",
         )
         raise InputError(f"{file} is not text in UTF-8.", problems=[problem]) from None
+    return text.replace("\r", "\n") if "\r" in text and "\n" not in text else text
 
 
 def read_text(path: str | PathLike[str]) -> str:

@@ -65,7 +65,23 @@ def test_every_form_gives_the_same_grades(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_byte_order_marks_and_windows_line_ends_change_nothing(tmp_path: Path, text: str, encoding: str) -> None:
     assert load(tmp_path, text.replace("\n", "\r\n").encode(encoding)).grades == GRADES
+    assert load(tmp_path, text.replace("\n", "\r").encode(encoding)).grades == GRADES  # as Excel saves for a Macintosh
     assert load(tmp_path, gzip.compress(text.encode(encoding))).grades == GRADES
+
+
+def test_what_unpacks_to_something_huge_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("annotator.gold.textfile.SMALL", 1_000_000)
+    with pytest.raises(InputError, match="over 200 times its size"):
+        load(tmp_path, gzip.compress(b" " * 2_000_000), "bomb.gz")
+
+
+def test_aliases_that_stand_for_more_than_memory_holds_are_told_in_short(tmp_path: Path) -> None:
+    bomb = "query_id: q1\nslice: &a0 [x, x]\n" + "".join(
+        f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 9)}]\n" for n in range(20)
+    )
+    with pytest.raises(InputError, match="not text") as caught:
+        load(tmp_path, f"{bomb}question: *a20\n", "bomb.yaml")
+    assert max(len(problem.value) for problem in caught.value.problems) <= 1000
 
 
 @pytest.mark.parametrize("text", [NATIVE, YAML])

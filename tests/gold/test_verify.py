@@ -170,6 +170,10 @@ def test_a_zip_that_unpacks_to_something_huge_is_refused(tmp_path: Path, monkeyp
     assert path.stat().st_size < 10_000
     with pytest.raises(InputError, match="would unpack to more than"):
         verify(path)
+    monkeypatch.undo()
+    monkeypatch.setattr("annotator.gold.archive.SMALL", 1_000_000)
+    with pytest.raises(InputError, match="over 200 times its size"):
+        verify(path)
     with pytest.raises(InputError, match="200 files"):
         verify(rezip(tmp_path / "many.zip", {f"{number}": b"" for number in range(200)}))
 

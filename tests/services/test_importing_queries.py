@@ -60,6 +60,7 @@ def test_a_new_facet_becomes_part_of_the_workspace_and_is_told(workspace: Worksp
         ("q.txt", "- query_id: 007\n  question: Why?\n"),
         ("q.csv", "\ufeffquery_id,question\r\n007,Why?\r\n"),
         ("q.csv", "query_id,question\n007,Why?\n".encode("utf-16")),
+        ("q.csv", "query_id,question\r007,Why?\r"),
     ],
 )
 def test_every_form_says_the_same(workspace: Workspace, name: str, text: str | bytes) -> None:

@@ -101,6 +101,10 @@ ATTEMPTS: dict[str, tuple[str, Callable[[Workspace, str], object]]] = {
         "write questions",
         lambda at, who: import_queries(at, who, ("q.csv", b"query_id,question\nq9,Why?\n")),
     ),
+    "import a new facet": (
+        "change the facets",
+        lambda at, who: import_queries(at, who, ("q.csv", b"query_id,question,tenant\nq9,Why?,a\n")),
+    ),
     "import a run": ("import runs", lambda at, who: import_run(at, who, ("r", b"q1 Q0 a 1 1.0 x\n"), name="r")),
     "sync": ("sync the chunk table", lambda at, who: chunk_table.sync(at, who)),
     "see who differs": ("see the labels of others", review.waiting),
@@ -159,7 +163,8 @@ def test_a_service_lets_a_role_do_what_the_table_says(staffed: Workspace, attemp
         do(staffed, f"a {role}")
         return
     before = dump(staffed)
-    with pytest.raises(Forbidden, match=rf"a {role} \({role}\) may not {action}"):
+    stated = "write questions" if (attempt, role) == ("import a new facet", "reader") else action
+    with pytest.raises(Forbidden, match=rf"a {role} \({role}\) may not {stated}"):
         do(staffed, f"a {role}")
     assert dump(staffed) == before
 

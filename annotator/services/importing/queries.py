@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from annotator.errors import Forbidden
 from annotator.model import MAX_ID_LENGTH, QUERY_STATES, Query, id_fault
 from annotator.services.facets import facet_names
 from annotator.services.importing.report import SHOWN_LAST, SHOWN_ROWS, ImportReport
@@ -59,7 +60,8 @@ def import_queries(
 
     Columns beside the known ones are facets; of a `metadata` object only the facets of the workspace and those named
     in `facets` are taken. `columns` maps names of the file's columns to fields, "" for those to leave out. `only_good`
-    takes the rows without fault. Raises InputError with every fault of the file, Forbidden for readers.
+    takes the rows without fault. Raises InputError with every fault of the file, Forbidden for readers, and where
+    a new facet comes along for anybody but an admin.
     """
     named = named_columns(COLUMNS, columns or {})
     file = open_file(source, named)
@@ -91,6 +93,8 @@ def take(
         file.refuse_faults()
     plan = [_planned(connection, one, only_new) for one in asked]
     new_facets = [name for name in dict.fromkeys(n for one in asked for n in one.facets) if name not in known_facets]
+    if new_facets:
+        _require_facets(connection, who, new_facets)
     if not dry_run:
         _write(connection, who, file, plan, known_facets, new_facets)
     return ImportReport(
@@ -104,6 +108,16 @@ def take(
         rest=file.refused(),
         dry_run=dry_run,
     )
+
+
+def _require_facets(connection: sqlite3.Connection, who: str, new: Sequence[str]) -> None:
+    try:
+        require(connection, who, "change the facets")
+    except Forbidden as error:
+        raise Forbidden(
+            f"The file has facets that are not of this workspace ({', '.join(new)}). {error.message}",
+            hint="Leave these columns out, or ask an admin.",
+        ) from error
 
 
 def _bare_rows(file: ImportFile) -> list[Row]:

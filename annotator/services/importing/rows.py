@@ -15,9 +15,9 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from annotator.errors import InputError, Problem
+from annotator.errors import InputError, Problem, as_written
 from annotator.gold.sheet import is_sheet, sheet_rows
-from annotator.gold.tablefile import QRELS_LINE, delimiter_of
+from annotator.gold.tablefile import QRELS_LINE, delimiter_of, header_of
 from annotator.gold.textfile import decode, read_bytes, unpack
 
 __all__ = ["ImportFile", "Record", "Row", "Source", "named_columns", "open_file", "text_fault"]
@@ -72,8 +72,7 @@ class ImportFile:
 
     def fault(self, line: int | None, message: str, name: str = "", value: object = "", mend: str = "") -> None:
         """Note a fault."""
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-        self.problems.append(Problem(message, self.name, line, name, shown, mend))
+        self.problems.append(Problem(message, self.name, line, name, as_written(value), mend))
 
     def refuse_faults(self, *, hint: str = "") -> None:
         """Raise InputError with all faults in the order of the file, if there are any."""
@@ -183,8 +182,8 @@ def _form(name: str, text: str, columns: frozenset[str]) -> str:
     key = _YAML_KEY.match(first)
     if name.lower().endswith((".yaml", ".yml")) or first == "---" or (key and key[1] in columns):
         return "yaml"
-    header = next(csv.reader([first], delimiter=delimiter_of(first)), [])
-    return "table" if columns.intersection(cell.strip().lower() for cell in header) else "bare"
+    header = header_of(first)
+    return "table" if columns.intersection(header) else "bare"
 
 
 def _table(file: ImportFile) -> Iterator[Row]:
