@@ -1,0 +1,67 @@
+"""A workspace of an earlier schema is brought up to date, with a backup of each step's start and nothing lost."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from annotator.store.database import Workspace
+from annotator.store.migrations import VERSION
+
+
+def schema(path: Path) -> dict[str, str]:
+    with closing(sqlite3.connect(path)) as connection:
+        return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall())
+
+
+@pytest.fixture
+def earlier(tmp_path: Path) -> Workspace:
+    """A workspace as schema 2 left it: what came with 3 is taken out again."""
+    made = Workspace(tmp_path / "w")
+    made.create()
+    with closing(sqlite3.connect(made.database)) as connection:
+        for table in ("carry_proposals", "set_aside"):
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("DELETE FROM _sqlite_migrations WHERE name = 'm0003_drift'")
+        connection.execute("INSERT INTO settings VALUES ('name', '\"kept\"')")
+        connection.execute("PRAGMA user_version = 2")
+        connection.commit()
+    return made
+
+
+def test_an_earlier_schema_becomes_the_present_one_with_a_backup(earlier: Workspace, tmp_path: Path) -> None:
+    earlier.open()
+    fresh = Workspace(tmp_path / "fresh")
+    fresh.create()
+    assert schema(earlier.database) == schema(fresh.database)
+    (backup,) = earlier.backups.iterdir()
+    assert backup.name.endswith("before-schema-3.db")
+    with closing(sqlite3.connect(backup)) as connection:
+        assert connection.execute("SELECT value FROM settings WHERE name = 'name'").fetchone() == ('"kept"',)
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    with earlier.read() as connection:
+        assert connection.execute("PRAGMA user_version").fetchone()[0] == VERSION
+        assert connection.execute("SELECT value FROM settings WHERE name = 'name'").fetchone()[0] == '"kept"'
+    earlier.open()
+    assert len(list(earlier.backups.iterdir())) == 1
+
+
+def test_what_was_set_aside_cannot_be_changed_or_taken_back(tmp_path: Path) -> None:
+    made = Workspace(tmp_path / "w")
+    made.create()
+    with made.write() as connection:
+        connection.execute(
+            "INSERT INTO queries (query_id, question, notes, facets, state, unanswerable, owner, revision, created_at,"
+            " changed_at) VALUES ('q', '', '', '{}', 'open', 0, '', 1, '', '')"
+        )
+        connection.execute("INSERT INTO set_aside VALUES (1, 'q', 'c', 'h', 'dropped', 'Ana', 'why', 'now', 0)")
+    for statement in (
+        "UPDATE set_aside SET who = 'Ben'",
+        "DELETE FROM set_aside",
+        "INSERT OR REPLACE INTO set_aside VALUES (1, 'q', 'c', 'h', 'dropped', 'Ben', 'why', 'now', 0)",
+    ):
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"), made.write() as connection:
+            connection.execute(statement)
