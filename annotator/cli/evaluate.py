@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,9 @@ import click
 from annotator.errors import InputError, NotFound
 
 if TYPE_CHECKING:
+    from annotator.gold.goldset import GoldSet
     from annotator.metrics.report import Report
+    from annotator.model import Chunk, GoldLabel
 
 __all__ = ["command"]
 
@@ -70,9 +72,11 @@ def command(
     if form == "junit" and gate is None:
         raise InputError("JUnit has one test case per gate rule.", hint="Give a gate with --gate FILE.")
     rules = read_gate(gate) if gate else ()
-    gold_set = GoldSet.load(_release(gold) if gold.isdecimal() and not os.path.exists(gold) else gold)
+    numbered = gold.isdecimal() and not os.path.exists(gold)
+    gold_set = GoldSet.load(_release(gold) if numbered else gold)
 
     table = read_chunks(chunks) if chunks else None
+    drifted = _drifted(gold_set, table if level != "span" else None, numbered)
 
     def scored(path: str) -> Evaluation:
         run = Run.load(path)
@@ -92,7 +96,7 @@ def command(
             for evaluation, path in zip(evaluations, runs, strict=True)
         ]
     _KEPT.extend((before, *evaluations))
-    result = report(evaluations, baseline=before, gate=rules)
+    result = report(evaluations, baseline=before, gate=rules, drifted=drifted)
     warned = dict.fromkeys(warning for run in result.runs for warning in run.evaluation.warnings)
     for warning in warned:
         click.echo(f"Warning: {warning}", err=True)
@@ -130,6 +134,36 @@ def _release(version: str) -> str:
     if folders:
         raise NotFound(f"Version {version} is not one but {', '.join(folders)}.", hint="Name one by its path.")
     raise NotFound(f"There is no version {version} in {folder}.", hint=f"There are {', '.join(names) or 'none'}.")
+
+
+def _drifted(gold: GoldSet, table: Mapping[str, Chunk] | None, numbered: bool) -> frozenset[str]:
+    """Warn of judged chunks that are other ones now, as far as can be known here, and return their ids.
+
+    A file of chunks may hold but those retrieved, so nothing counts as gone there; the workspace knows all of them.
+    """
+    changed: set[str] = set()
+    if table is not None:
+        labels = [label for query_id in gold.grades for label in gold.labels(query_id) if label.sha256]
+        changed = {one.chunk_id for one in labels if one.chunk_id in table and _other_text(table[one.chunk_id], one)}
+    elif numbered:
+        from annotator.cli import chosen_workspace
+        from annotator.services.drift import against
+
+        workspace = chosen_workspace()
+        if workspace.exists:  # a folder of releases will do to be scored against
+            changed = {one.judged.chunk_id for one in against(workspace, gold)}
+    if changed:
+        named = ", ".join(sorted(changed)[:3]) + (" …" if len(changed) > 3 else "")
+        click.echo(
+            f"Warning: {len(changed)} judged chunks changed or vanished since they were judged ({named}): the labels "
+            "may no longer fit. `drift` says more.",
+            err=True,
+        )
+    return frozenset(changed)
+
+
+def _other_text(chunk: Chunk, label: GoldLabel) -> bool:
+    return bool(chunk.text) and chunk.sha256 != label.sha256
 
 
 def _write(text: str, output: str | None) -> None:

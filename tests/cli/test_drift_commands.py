@@ -126,6 +126,32 @@ def test_a_gold_set_by_number_path_and_without_hashes(
     assert "no hashes" in captured.err
 
 
+def test_evaluate_warns_where_it_can_know_that_judged_chunks_are_others_now(
+    command: Command, table: sqlite3.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, run = ["--home", str(tmp_path / "home")], tmp_path / "run.trec"
+    run.write_text("q1 Q0 pay#2 1 2.0 r\nq1 Q0 pay#1 2 1.0 r\n", "utf-8")
+    by_number = [*home, "evaluate", "--gold", "1", "--run", str(run), "--json"]
+    assert main(by_number) == 0
+    assert "Warning" not in capsys.readouterr().err
+    table.execute("UPDATE chunks SET text = 'No overtime is paid any more.' WHERE chunk_id = 'pay#2'")
+    command("sync")
+    assert main(by_number) == 0
+    captured = capsys.readouterr()
+    assert "1 judged chunks changed or vanished since they were judged (pay#2)" in captured.err
+    findings = json.loads(captured.out)["runs"][0]["diagnosis"]
+    assert [one["chunk_ids"] for one in findings if one["kind"] == "stale"] == [["pay#2"]]
+
+    chunks = tmp_path / "chunks.jsonl"
+    rows = table.execute("SELECT chunk_id, text FROM chunks WHERE chunk_id <> 'pay#4'").fetchall()
+    chunks.write_text("".join(json.dumps({"chunk_id": key, "text": text}) + "\n" for key, text in rows), "utf-8")
+    by_path = ["evaluate", "--gold", str(tmp_path / "home" / "releases" / "pay-v1"), "--run", str(run)]
+    assert main([*by_path, "--chunks", str(chunks)]) == 0
+    assert "1 judged chunks changed" in capsys.readouterr().err
+    assert main(by_path) == 0
+    assert "Warning" not in capsys.readouterr().err
+
+
 def test_drift_before_any_release_cannot_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["--home", str(tmp_path / "new"), "init"])
     assert main(["--home", str(tmp_path / "new"), "drift"]) == 2
