@@ -39,7 +39,7 @@ _KINDS = {
 
 def look_at(query_id: str, chunk_id: str) -> None:
     """Show this pair next, wherever on the page it was asked for."""
-    st.session_state[_AT] = (query_id, chunk_id)
+    _go((query_id, chunk_id))
     st.session_state["review.view"] = "Disputes"
 
 
@@ -48,9 +48,13 @@ def show(session: Session) -> None:
     waiting = review.waiting(session.workspace, session.who)
     pairs = [(one.query_id, one.chunk_id) for one in waiting]
     chosen = st.session_state.get(_AT) or (pairs[0] if pairs else None)
-    kind, words = st.session_state.pop(_SAID, ("", ""))
-    if words:
+    kind, words = st.session_state.get(_SAID, ("", ""))
+    if kind == "good":
+        text.line([words], quiet=False)
+    elif words:
         text.box(words, kind)
+    else:
+        text.line([])  # keeps the place, so that nothing jumps when there is something to say
     if chosen is None:
         text.box("Nothing waits for a decision: wherever two people judged the same chunk, they agree.", "good")
         return
@@ -103,8 +107,8 @@ def _list(waiting: Sequence[Unsettled], pairs: Sequence[tuple[str, str]], chosen
 def _choose() -> None:
     key, pairs = st.session_state["review.listed"]
     rows = st.session_state[key]["selection"]["rows"]
-    if rows:
-        st.session_state[_AT] = pairs[rows[0]]
+    if rows and pairs[rows[0]] != st.session_state.get(_AT):  # a new list reports the row it was given, too
+        _go(pairs[rows[0]])
 
 
 def _case(session: Session, found: Case, pairs: Sequence[tuple[str, str]]) -> None:
@@ -218,10 +222,8 @@ def _settle(
         st.session_state[_SAID] = ("bad", str(error))
         return
     word = "stale" if stale else GRADES[grade]
-    saved = datetime.now(UTC).isoformat()
-    st.session_state[_SAID] = (
-        "good", f"Settled {chunk_id} for {query_id} as {grade} {word}: {reason} · saved {blocks.moment(saved)}"
-    )  # fmt: skip
+    saved = blocks.moment(datetime.now(UTC).isoformat())
+    st.session_state[_SAID] = ("good", f"Settled {chunk_id} for {query_id} as {grade} {word} · saved {saved}")
     st.session_state[_AT] = after
 
 
@@ -238,6 +240,7 @@ def _held() -> bool:
 
 def _go(pair: tuple[str, str] | None) -> None:
     st.session_state[_AT] = pair
+    st.session_state.pop(_SAID, None)
 
 
 def _spans(found: Case) -> list[tuple[int, int]]:
