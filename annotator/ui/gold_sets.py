@@ -72,11 +72,10 @@ def _link(session: Session, item: Item, key: str) -> None:
     more = f" (1 of {len(item.query_ids)})" if len(item.query_ids) > 1 and page == "Annotate" else ""
     if not st.button(f"Open in {page}{more}", key=key):
         return
-    if page == "Chunks":
-        st.session_state["chunks.view"] = "Drift"
-    elif page == "Queries" and len(item.query_ids) == 1:
+    if page == "Queries" and len(item.query_ids) == 1:
         st.session_state["queries.find"] = first
-    st.switch_page(shell.page(page.lower()), query_params={"query": first} if page == "Annotate" and first else None)
+    there = {"Annotate": {"query": first} if first else None, "Chunks": {"view": "drift"}}.get(page)
+    st.switch_page(shell.page(page.lower()), query_params=there)
 
 
 def freeze(session: Session, found: Readiness, known: Sequence[Version]) -> None:
