@@ -1,7 +1,7 @@
 """Finds where the text behind a drifted label lies after the corpus was cut anew, and proposes labels there.
 
-The labels' texts are indexed by runs of words, the new chunks stream past once; the few that share runs with a text
-are aligned with it word by word. Proposals only: a person decides about each. Pure, and knows nothing of workspaces.
+Finding and aligning the chunks is `alignment.py`'s. Proposals only: a person decides about each. Pure, and knows
+nothing of workspaces.
 
 The grade proposed follows from how much of what earned it the new chunk holds. For a relevant label that is its
 evidence, or without any the whole text judged: all of it keeps the grade, half or more is one lower, less is two
@@ -11,14 +11,12 @@ chunks that hold hardly anything else.
 
 from __future__ import annotations
 
-import heapq
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from annotator.gold.words import Word, find_words, words_of
+from annotator.gold.alignment import RUN, Aligned, Text, gather, neighbours
+from annotator.gold.words import Word, find_words
 from annotator.model import Chunk, Evidence
 
 __all__ = ["CarriedLabel", "How", "Proposal", "carry"]
@@ -26,8 +24,6 @@ __all__ = ["CarriedLabel", "How", "Proposal", "carry"]
 How: TypeAlias = Literal["same text", "quote", "aligned", "part", "overlap"]
 """Whole text, whole evidence word for word, evidence nearly so, a piece of the evidence, shared text (no evidence)."""
 
-RUN: Final = 4
-"""Words in a run: long enough to be rare, short enough to stand between two corrections."""
 WHOLE: Final = 0.95
 """Share from which on everything counts as held: a cut may go through a word at either end."""
 LEAST_EVIDENCE: Final = 0.1
@@ -38,12 +34,8 @@ LEAST_COVERED: Final = 0.9
 ALIGNED: Final = 90.0
 """Least rapidfuzz similarity (0-100) of a quote to a passage that stands for it."""
 
-_CANDIDATES: Final = 24
-_COMMON: Final = 30
-_KEPT_RUNS: Final = 12
-_GAP: Final = 6
 _EQUAL: Final = 0.95
-_RAGGED: Final = 3
+"""Of the most that any place holds, how much makes another place as good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,147 +77,15 @@ def carry(
     `progress` is told the number of chunks read so far, then goes on counting labels.
     """
     wanted = list(labels)
-    texts = {label.sha256: _Text(label) for label in wanted}
-    read = _gather(texts, chunks, progress)
+    texts: dict[tuple[str, str], Text] = {}
+    for label in wanted:
+        key = (label.chunk_id, label.sha256)
+        texts.setdefault(key, Text(label.text, label.doc_id, label.position))
+    read = gather(texts.values(), chunks, progress)
     for number, label in enumerate(wanted, 1):
-        yield _proposals(label, texts[label.sha256])
+        yield _proposals(label, texts[label.chunk_id, label.sha256])
         if progress:
             progress(read + number)
-
-
-class _Text:
-    """A judged text: its words, its runs of words, and the new chunks that share most runs with it."""
-
-    def __init__(self, label: CarriedLabel) -> None:
-        self.doc_id = label.doc_id
-        self.words = words_of(label.text)
-        self.runs = _runs(self.words, RUN)
-        # where in its document the text stood, in code points, taking the chunks before for as long as this one
-        self.offset = None if label.position is None else label.position * len(label.text)
-        self.nearest: list[tuple[int, int, _Met]] = []  # a heap of (weight, -number of the chunk, chunk)
-        self._aligned: list[_Aligned] | None = None
-
-    def meet(self, shared: int, met: _Met) -> None:
-        """Keep the chunk when it is among the nearest so far; of equals one of the same document, then the first."""
-        entry = (2 * shared + (met.chunk.doc_id == self.doc_id != ""), -met.number, met)
-        if len(self.nearest) < _CANDIDATES:
-            heapq.heappush(self.nearest, entry)
-        elif entry[:2] > self.nearest[0][:2]:
-            heapq.heapreplace(self.nearest, entry)
-
-    def aligned(self) -> list[_Aligned]:
-        """Align the nearest chunks, once for all labels on this text; in the order of the table."""
-        if self._aligned is None:
-            matcher: SequenceMatcher[Any] = SequenceMatcher(None, autojunk=False)
-            matcher.set_seq2(self.runs)
-            in_order = sorted(self.nearest, key=lambda entry: -entry[1])
-            self._aligned = [_align(self, met, matcher) for _, _, met in in_order]
-        return self._aligned
-
-
-class _Met(NamedTuple):
-    """A new chunk with its number in the table and the code points of its document that came before it."""
-
-    number: int
-    offset: int
-    chunk: Chunk
-
-
-def _runs(words: Sequence[Word], size: int) -> list[tuple[str, ...]]:
-    plain = [word.plain for word in words]
-    return list(zip(*(plain[start:] for start in range(min(size, len(plain)))), strict=False))
-
-
-def _gather(texts: Mapping[str, _Text], chunks: Iterable[Chunk], progress: Callable[[int], None] | None) -> int:
-    """Show every chunk to the texts it shares runs with, in one pass; returns how many chunks there are."""
-    index = _index(texts.values())
-    sizes = sorted({len(run) for run in index})  # texts shorter than a run are looked for as a whole
-    lengths: Counter[str] = Counter()
-    number = 0
-    for number, chunk in enumerate(chunks, 1):
-        met = _Met(number, lengths[chunk.doc_id], chunk)
-        lengths[chunk.doc_id] += len(chunk.text)
-        words = words_of(chunk.text)
-        shared: Counter[int] = Counter()
-        known: dict[int, _Text] = {}
-        for size in sizes:
-            for run in index.keys() & set(_runs(words, size)):
-                for text in index[run]:
-                    shared[id(text)] += 1
-                    known[id(text)] = text
-        for key, text in known.items():
-            text.meet(shared[key], met)
-        if progress and number % 500 == 0:
-            progress(number)
-    return number
-
-
-def _index(texts: Iterable[_Text]) -> dict[tuple[str, ...], list[_Text]]:
-    """Map runs to texts. What many texts share says little about any, so each goes by its rarer runs."""
-    found: dict[tuple[str, ...], list[_Text]] = defaultdict(list)
-    all_texts = list(texts)
-    for text in all_texts:
-        for run in dict.fromkeys(text.runs):
-            found[run].append(text)
-    index: dict[tuple[str, ...], list[_Text]] = defaultdict(list)
-    for text in all_texts:
-        runs = dict.fromkeys(text.runs)
-        rare = [run for run in runs if len(found[run]) <= _COMMON]
-        if len(rare) < _KEPT_RUNS:
-            rare = sorted(runs, key=lambda run: len(found[run]))[:_KEPT_RUNS]
-        for run in rare:
-            index[run].append(text)
-    return dict(index)
-
-
-@dataclass(frozen=True, slots=True)
-class _Aligned:
-    """A new chunk beside a judged text: number of a judged word → number of the new word that stands for it."""
-
-    met: _Met
-    words: Sequence[Word]
-    held: Mapping[int, int]
-    of_text: float
-    of_chunk: float
-    seamless: bool
-    """Whether what they share ends where one of them ends, as between two cuts of the same text."""
-
-    @property
-    def chunk(self) -> Chunk:
-        return self.met.chunk
-
-    def follows(self, other: _Aligned) -> bool:
-        """Say whether it is the chunk after the other one in the same document."""
-        if self.chunk.doc_id != other.chunk.doc_id:
-            return False
-        if self.chunk.position is not None and other.chunk.position is not None:
-            return self.chunk.position - other.chunk.position == 1
-        return self.met.number - other.met.number == 1
-
-    def order(self) -> tuple[str, int, int]:
-        """Sort key: the document, then the order in it."""
-        position = self.chunk.position
-        return (self.chunk.doc_id, -1 if position is None else position, self.met.number)
-
-
-def _align(text: _Text, met: _Met, matcher: SequenceMatcher[Any]) -> _Aligned:
-    words = words_of(met.chunk.text)
-    size = min(RUN, len(text.words))
-    matcher.set_seq1(_runs(words, size) if len(words) >= size else [])
-    held: dict[int, int] = {}
-    end = end_new = -_GAP - 1
-    for new, old, length in matcher.get_matching_blocks()[:-1]:
-        if old - end <= _GAP and new - end_new <= _GAP:
-            # a correction between two stretches: its words are where the new ones are
-            held |= {end + step: min(end_new + step, new) for step in range(old - end)}
-        held |= {old + step: new + step for step in range(length + size - 1)}
-        end, end_new = old + length + size - 1, new + length + size - 1
-    if not held:
-        return _Aligned(met, words, held, 0.0, 0.0, seamless=False)
-    first, last = min(held), max(held)
-    before, after = min(first, held[first]), min(len(text.words) - 1 - last, len(words) - 1 - held[last])
-    of_text, of_chunk = len(held) / len(text.words), len(set(held.values())) / len(words)
-    return _Aligned(met, words, held, of_text, of_chunk, seamless=max(before, after) <= _RAGGED)
 
 
 class _Offer(NamedTuple):
@@ -235,7 +95,7 @@ class _Offer(NamedTuple):
     words: Set[int]
 
 
-def _proposals(label: CarriedLabel, text: _Text) -> list[Proposal]:
+def _proposals(label: CarriedLabel, text: Text) -> list[Proposal]:
     spans = _spans(label, text.words) if label.grade else []
     needed = {number for _, words in spans for number in words} or set(range(len(text.words)))
     aligned = [one for one in text.aligned() if one.held]
@@ -245,44 +105,22 @@ def _proposals(label: CarriedLabel, text: _Text) -> list[Proposal]:
         best = min(same, key=lambda one: abs(one.met.offset - (text.offset or 0)))
         return [Proposal(label, best.chunk, label.grade, 1.0, "same text", label.evidence)]
 
-    def offers(among: Sequence[_Aligned]) -> list[_Offer]:
+    def offers(among: Sequence[Aligned]) -> list[_Offer]:
         return list(_by_evidence(label, spans, text.words, among) if spans else _by_overlap(label, among))
 
     # another document that says the same is not the source, as long as the source still says it
     for some in (own, aligned):
-        found = _chosen(_places(some), needed, text.offset, offers)
+        found = _chosen(neighbours(some), needed, text.offset, offers)
         if found:
             return sorted(found, key=lambda one: -one.score)
     return []
 
 
-def _places(aligned: Sequence[_Aligned]) -> list[list[_Aligned]]:
-    """Gather neighbouring chunks; each place is one copy of the judged text, or one piece of it."""
-    places: list[list[_Aligned]] = []
-    for one in sorted(aligned, key=_Aligned.order):
-        if places and one.follows(places[-1][-1]):
-            places[-1].append(one)
-        else:
-            places.append([one])
-    return [_needed_members(place) for place in places]
-
-
-def _needed_members(place: Sequence[_Aligned]) -> list[_Aligned]:
-    """Drop the chunks that only repeat a phrase which the cut of the text beside them holds in its place."""
-    kept: list[_Aligned] = []
-    covered: set[int] = set()
-    for one in sorted(place, key=lambda one: (not one.seamless, -len(one.held))):
-        if one.seamless or len(one.held.keys() - covered) >= RUN:
-            kept.append(one)
-            covered |= one.held.keys()
-    return kept
-
-
 def _chosen(
-    places: list[list[_Aligned]],
+    places: list[list[Aligned]],
     needed: Set[int],
     offset: int | None,
-    offers: Callable[[Sequence[_Aligned]], list[_Offer]],
+    offers: Callable[[Sequence[Aligned]], list[_Offer]],
 ) -> list[Proposal]:
     """Take the place that has most of the judged text, of equals the one nearest to where it stood; then others as
     far as they hold what is still wanting."""
@@ -315,7 +153,7 @@ def _spans(label: CarriedLabel, words: Sequence[Word]) -> list[tuple[Evidence, r
 
 
 def _by_evidence(
-    label: CarriedLabel, spans: Sequence[tuple[Evidence, range]], judged: Sequence[Word], aligned: Sequence[_Aligned]
+    label: CarriedLabel, spans: Sequence[tuple[Evidence, range]], judged: Sequence[Word], aligned: Sequence[Aligned]
 ) -> Iterator[_Offer]:
     total = sum(len(span.quote) for span, _ in spans)
     for one in aligned:
@@ -337,7 +175,7 @@ class _Held(NamedTuple):
     evidence: Evidence | None = None
 
 
-def _held(one: _Aligned, span: Evidence, words: range, judged: Sequence[Word]) -> _Held:
+def _held(one: Aligned, span: Evidence, words: range, judged: Sequence[Word]) -> _Held:
     there = [number for number in words if number in one.held]
     text = one.chunk.text
     share = 0.0
@@ -363,7 +201,7 @@ def _letters(words: Sequence[Word], numbers: Iterable[int]) -> int:
     return sum(words[number].end - words[number].start for number in numbers)
 
 
-def _by_overlap(label: CarriedLabel, aligned: Sequence[_Aligned]) -> Iterator[_Offer]:
+def _by_overlap(label: CarriedLabel, aligned: Sequence[Aligned]) -> Iterator[_Offer]:
     for one in aligned:
         score = max(one.of_text, one.of_chunk)
         if score >= LEAST_OVERLAP if label.grade else one.of_chunk >= LEAST_COVERED:

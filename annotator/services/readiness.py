@@ -207,7 +207,7 @@ def _blocks(
         message = f"{query.query_id}: labels of {_chunks(len(reopened))} were re-opened; {_AGREE}"
         yield Item("reopened", message, about, reopened)
     if drifted:
-        message = f"{query.query_id}: {_chunks(len(drifted))} changed or vanished since judged; judge again."
+        message = f"{query.query_id}: {_chunks(len(drifted))} changed or vanished; see Drift under Chunks."
         yield Item("drifted", message, about, tuple(drifted))
     waiting = any(one.blocks for one in unsettled)
     if not query.unanswerable and not waiting and not any(label.relevance for label in gold):
