@@ -122,10 +122,11 @@ def _printed(result: Report, form: str, per_query: bool) -> str:
 
 
 def _release(version: str) -> str:
-    """Find the release folder of a version number in the workspace's `releases/`."""
+    """Find the release folder of a version number in the workspace's `releases/`, or have it written again."""
     from annotator.cli import chosen_workspace
 
-    folder = os.fspath(chosen_workspace().releases)
+    workspace = chosen_workspace()
+    folder = os.fspath(workspace.releases)
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     found = [name for name in names if name.removesuffix(".zip").endswith(f"-v{version}")]
     folders = [name for name in found if not name.endswith(".zip")] or found
@@ -133,6 +134,10 @@ def _release(version: str) -> str:
         return os.path.join(folder, folders[0])
     if folders:
         raise NotFound(f"Version {version} is not one but {', '.join(folders)}.", hint="Name one by its path.")
+    if workspace.exists:  # the folder was lost, or a release was killed at its last step: the database has it all
+        from annotator.services import gold
+
+        return os.fspath(gold.ensure_folder(workspace, gold.version(workspace, version).version))
     raise NotFound(f"There is no version {version} in {folder}.", hint=f"There are {', '.join(names) or 'none'}.")
 
 

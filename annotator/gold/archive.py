@@ -82,8 +82,13 @@ def _zip(target: BinaryIO, files: Mapping[str, bytes], folder: str) -> None:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
-    temporary = _temporary(path)
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with path.open("wb") as target:  # a device or a pipe, /dev/stdout for one: not to be replaced by a file
+                yield target
+            return
+        path = path.resolve()  # what a link names is replaced, not the link
+        temporary = _temporary(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with temporary.open("xb") as target:

@@ -21,6 +21,8 @@ __all__ = ["Ends", "bounds"]
 
 Ends = tuple[float, float]
 TOP: Final = max(GRADES)
+_COMMON: Final = 10_000
+"""Cut-offs up to here have a table of discounts of their own."""
 
 
 def bounds(ranked: GradedList, k: int, threshold: int, values: Mapping[str, float]) -> dict[str, Ends]:
@@ -76,7 +78,8 @@ def _ndcg(value: float, ranked: GradedList, holes: Sequence[int], k: int) -> End
     convex function has its minimum at a corner. The highest is found level by level (Dinkelbach's method): grades fall
     with rank, and the best number of holes at each level follows from the ratio reached so far.
     """
-    worth, sum_of_first = _discounts(k)
+    # no list is longer than this, however large k is
+    worth, sum_of_first = _discounts(min(k, max(_COMMON, len(ranked.grades) + len(ranked.ideal))))
     gained = sum(grade * worth[place] for place, grade in enumerate(ranked.grades[:k]) if grade and grade > 0)
     sizes = range(len(holes) + 1)
     # ideal_at[t][n]: the part of the ideal at level t + 1 with n holes added to it

@@ -82,7 +82,8 @@ def versions(workspace: Workspace) -> list[Version]:
 def version(workspace: Workspace, named: str) -> Version:
     """Return the version with this number or tag. Raises NotFound, naming those there are."""
     with workspace.read() as connection:
-        number = int(named) if named.isascii() and named.isdigit() else stored.tags(connection).get(named)
+        counted = named.isascii() and named.isdigit() and len(named) < 19  # no more fits into the database
+        number = int(named) if counted else stored.tags(connection).get(named)
         if number is None:
             known = ", ".join(stored.tags(connection))
             raise NotFound(

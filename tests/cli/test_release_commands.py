@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,16 @@ def test_every_format_prints_the_counts_of_the_store(
     stored = json.loads(capsys.readouterr().out)["counts"]
     assert run(home, "export", "1", "-o", str(tmp_path / "out"), "--format", form, "--json") == 0
     assert json.loads(capsys.readouterr().out)["counts"] == stored
+
+
+def test_a_version_whose_folder_is_gone_is_scored_against_all_the_same(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(home, "release", "--name", "policies", "--json") == 0
+    released = json.loads(capsys.readouterr().out)
+    shutil.rmtree(home / "releases")
+    (tmp_path / "run.trec").write_text("q1 Q0 c1 1 1.0 x\n")
+    assert run(home, "evaluate", "--gold", "1", "--run", str(tmp_path / "run.trec"), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["gold"]["digest"] == released["digest"]
+    assert run(home, "evaluate", "--gold", "2", "--run", str(tmp_path / "run.trec"), "--json") == 2
+    assert "There are: 1." in capsys.readouterr().err

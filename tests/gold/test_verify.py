@@ -216,3 +216,22 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
         with pytest.raises(AnnotatorError):
             export(release(), path, "jsonl" if path.suffix else "native")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_link_stays_and_what_it_names_is_written(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.json").symlink_to(tmp_path / "real" / "result.json")
+    write_file(tmp_path / "link.json", b"{}")
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real" / "result.json").read_bytes() == b"{}"
+
+
+def test_a_pipe_is_written_into_and_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_file(tmp_path / "pipe", b"{}")
+        assert os.read(reader, 10) == b"{}"
+    finally:
+        os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()

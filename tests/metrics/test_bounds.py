@@ -24,6 +24,11 @@ def test_without_holes_both_ends_are_the_value() -> None:
         assert ends == (found.measures[name], found.measures[name])
 
 
+def test_a_cut_off_beyond_every_list_costs_nothing() -> None:
+    gold, run = GoldSet.of({"q": {"a": 2, "z": 1}}), Run.of({"q": ["x", "a"]})
+    assert evaluate(gold, run, k=[10**18]).bounds[f"nDCG@{10**18}"] == evaluate(gold, run, k=[50]).bounds["nDCG@50"]
+
+
 def test_a_newly_relevant_chunk_far_down_may_lower_average_precision() -> None:
     # a on top alone: AP 1; with the hole at rank 5 relevant: (1 + 2/5) / 2
     found = evaluate(GoldSet.of({"q": {"a": 1, "b": 0, "c": 0, "d": 0}}), Run.of({"q": list("abcdx")}), k=[5])

@@ -309,6 +309,9 @@ def test_unknown_versions_formats_and_names_are_refused(ready: Bench, tmp_path: 
     gold.release(ready.workspace, "ana")
     with pytest.raises(NotFound, match="no version 9"):
         gold.download(ready.workspace, 9)
+    for odd in ("9" * 30, "²", "0x1"):
+        with pytest.raises(NotFound, match="no version with the tag"):
+            gold.version(ready.workspace, odd)
     with pytest.raises(InputError, match="native, jsonl"):
         gold.export_version(ready.workspace, 1, tmp_path / "x", "xml")
 
