@@ -9,7 +9,7 @@ from annotator.ui import annotate, shell, text
 session = shell.require("annotator")
 
 with shell.errors():
-    asked = st.session_state.pop("annotate.query", None) or st.query_params.get("query", "")
+    asked = st.session_state.get("annotate.query") or st.query_params.get("query", "")
     try:
         desk = labelling.desk(session.workspace, asked)
     except NotFound as error:
@@ -23,6 +23,7 @@ with shell.errors():
         st.page_link(shell.page("queries"), label="Go to Queries", icon=":material/quiz:")
         st.stop()
     st.query_params["query"] = desk.query.query_id
+    st.session_state.pop("annotate.query", None)  # not before the address has it: a second click may end this run
     with st.container(key="desk", gap="small"):
         annotate.header(session, desk)
         annotate.bench(session, desk)

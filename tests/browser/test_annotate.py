@@ -12,9 +12,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from annotator.model import Query
+from annotator.services import chunk_table
 from annotator.store import queries
 from annotator.store.database import Workspace
 from tests.browser.app import App, open_page
+from tests.browser.contrast import too_dim
 from tests.conftest import HANDBOOK, make_workspace
 
 pytestmark = pytest.mark.browser
@@ -327,3 +329,93 @@ def test_retired_question_cannot_be_marked_done(chromium: Browser, app: App, mad
         queries.change(connection, replace(queries.query(connection, "t19"), state="retired"), "Ana")
     page = annotate(chromium, app, "t19")
     expect(page.get_by_role("button", name="Done, next question")).to_be_disabled()
+
+
+def test_done_without_a_label_says_why_and_keeps_the_bench(chromium: Browser, app: App) -> None:
+    page = annotate(chromium, app, "t12")
+    page.get_by_role("button", name="Done, next question").click()
+    expect(page.get_by_role("alert").filter(has_text="Nothing was judged")).to_contain_text("mark it unanswerable")
+    page.keyboard.press("j")
+    expect(page.locator(".row").nth(1)).to_have_attribute("aria-selected", "true")
+
+
+def test_a_double_click_on_done_ends_one_question_and_goes_to_the_next(
+    chromium: Browser, app: App, made: Workspace
+) -> None:
+    for query in ("t13", "t14"):
+        page = annotate(chromium, app, query, "Ben")
+        page.keyboard.press("3")
+        saved(page)
+    page = annotate(chromium, app, "t13", "Ben")
+    page.get_by_role("button", name="Done, next question").dblclick(delay=60)
+    expect(page.locator(".an-question")).to_have_text("Refund question number 14")
+    with made.read() as connection:
+        assert [queries.query(connection, query).state for query in ("t13", "t14")] == ["complete", "open"]
+
+
+def test_the_judged_list_is_of_this_visit(chromium: Browser, app: App) -> None:
+    page = annotate(chromium, app, "t15")
+    page.get_by_role("radio", name="Judged").click()
+    expect(page.locator(".pane.empty")).to_contain_text("not graded a chunk")
+    page.get_by_role("radio", name="Search").click()
+    page.locator(".row[aria-selected]").wait_for()
+    page.keyboard.press("3")
+    saved(page)
+    page.get_by_role("radio", name="Judged").click()
+    expect(page.locator(".row .badge")).to_have_text(["3 answers"])
+
+
+def test_enter_searches_and_gives_the_keys_back(chromium: Browser, app: App, made: Workspace) -> None:
+    page = annotate(chromium, app, "t16")
+    page.keyboard.press("/")
+    page.keyboard.type("second class")
+    page.keyboard.press("Enter")
+    page.locator(".row[aria-selected][data-id='travel#1']").wait_for()
+    page.keyboard.press("1")
+    saved(page)
+    assert stored(made, "t16") == [("travel#1", 1)]
+
+
+def test_an_unknown_question_in_the_address_leads_to_the_next_one(chromium: Browser, app: App) -> None:
+    page = open_page(chromium, f"{app.url}/annotate?query=%F0%9F%9A%86%3F%23", "Ana")
+    expect(page.get_by_role("alert")).to_contain_text("There is no question with the id '🚆?#'")
+    page.get_by_role("button", name="Go to my next question").click()
+    page.locator(".row[aria-selected]").wait_for()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_is_readable_in_both_themes(chromium: Browser, app: App, theme: str) -> None:
+    page = annotate(chromium, app, "t17", color_scheme=theme)
+    expect(page.locator("[data-testid='stApp']")).to_have_css("color-scheme", theme)
+    assert too_dim(page, "document.querySelector('[data-testid=stMainBlockContainer]')") == []
+    for name in ("Previous question", "Next question", "Unanswerable", "Done, next question"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_have_count(1)
+
+
+def test_a_sync_while_labelling_refuses_the_label_and_keeps_the_words(chromium: Browser, tmp_path: Path) -> None:
+    made = make_workspace(tmp_path)
+    with made.write() as connection:
+        queries.add(connection, Query("long", "refund " * 285, notes="note " * 900), "Ana")
+    app = App(made.home)
+    try:
+        page = annotate(chromium, app, "long")
+        assert page.evaluate("document.querySelector('.an-question').offsetHeight") < 140
+        page.locator(".row[data-id='refunds-v4#1']").click()
+        page.keyboard.press("r")
+        page.keyboard.type("names the days")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator(".status")).to_have_attribute("data-waiting", "0")
+        table = tmp_path / "handbook.jsonl"
+        table.write_text(table.read_text("utf-8").replace("within 14 days", "within 21 days"), "utf-8")
+        chunk_table.sync(made, "Ana")
+        page.keyboard.press("3")
+        expect(page.locator(".note")).to_contain_text("was changed or removed after you opened it")
+        page.locator(".row[data-id='refunds-v4#1']").click()
+        expect(page.locator(".text")).to_contain_text("within 21 days")
+        expect(page.locator(".reason")).to_have_value("names the days")
+        page.keyboard.press("3")
+        saved(page)
+        ((chunk, grade, reason),) = set(stored(made, "long", "chunk_id, grade, reason"))
+        assert (chunk, grade, reason) == ("refunds-v4#1", 3, "names the days")
+    finally:
+        app.stop()

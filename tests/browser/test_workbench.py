@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from annotator.model import GRADES, text_hash
 from annotator.ui import keys
 from tests.browser.app import ROOT
+from tests.browser.contrast import too_dim
 
 pytestmark = pytest.mark.browser
 
@@ -41,48 +42,6 @@ PAGE = """<style>body { margin: 0; background: var(--st-background-color); }</st
   };
   document.title = "ready";
 </script>"""
-
-# Every text on the screen with its colour and all backgrounds under it, mixed down to one contrast.
-CONTRASTS = """() => {
-  const parse = (color) => {
-    const canvas = document.createElement("canvas");
-    const pen = canvas.getContext("2d", { willReadFrequently: true });
-    pen.fillStyle = color;
-    pen.fillRect(0, 0, 1, 1);
-    const [red, green, blue, alpha] = pen.getImageData(0, 0, 1, 1).data;
-    return [red, green, blue, alpha / 255];
-  };
-  const over = (top, below) => top.slice(0, 3).map((one, at) => one * top[3] + below[at] * (1 - top[3]));
-  const light = (color) => {
-    const [red, green, blue] = color.map((one) => {
-      const part = one / 255;
-      return part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-    });
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  };
-  const page = parse(getComputedStyle(document.body).backgroundColor).slice(0, 3);
-  const low = [];
-  const walk = document.createTreeWalker(roots.one.querySelector(".bench"), NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) {
-    const node = walk.currentNode.parentElement;
-    if (!walk.currentNode.textContent.trim() || !node.getClientRects().length) continue;
-    if (node.closest("button:disabled")) continue;
-    const layers = [];
-    let alpha = 1;
-    for (let one = node; one; one = one.parentElement) {
-      const style = getComputedStyle(one);
-      layers.unshift(parse(style.backgroundColor));
-      alpha *= Number(style.opacity);
-    }
-    const ground = layers.reduce((below, layer) => over(layer, below), page);
-    const ink = parse(getComputedStyle(node).color);
-    const seen = over([ink[0], ink[1], ink[2], ink[3] * alpha], ground);
-    const [high, down] = [light(seen), light(ground)].sort((a, b) => b - a);
-    const ratio = (high + 0.05) / (down + 0.05);
-    if (ratio < 4.5) low.push([walk.currentNode.textContent, node.className, ratio.toFixed(2)]);
-  }
-  return low;
-}"""
 
 TEXTS = {
     "a#1": "Refunds are paid within 14 days. The support team approves them.",
@@ -478,10 +437,10 @@ def test_all_text_has_enough_contrast_in_both_themes(chromium: Browser, theme: s
         bench.show(pages=2, candidates=rows, failure="Something to say.")
         for row in bench.page.locator(".row").all():
             row.click()
-            assert bench.page.evaluate(CONTRASTS) == []
+            assert too_dim(bench.page, "roots.one.querySelector('.bench')") == []
         bench.page.evaluate("roots.one.querySelector('.status').classList.add('late')")
         bench.page.keyboard.press("?")
-        assert bench.page.evaluate(CONTRASTS) == []
+        assert too_dim(bench.page, "roots.one.querySelector('.bench')") == []
 
 
 def test_nothing_is_cut_off_or_moves_at_any_width(bench: Bench) -> None:

@@ -49,6 +49,25 @@ def test_a_refused_operation_does_not_hold_up_the_others(workspace: Workspace) -
     assert grades(workspace) == {"refunds-v4#2": 3, "travel#1": 3}
 
 
+def test_a_text_that_is_in_the_table_no_more_is_refused_even_where_others_judged_it(workspace: Workspace) -> None:
+    mine, twice = operation(workspace, "a"), operation(workspace, "b", who="Ben")
+    gone = operation(workspace, "c", "travel#1")
+    assert labelling.apply(workspace, "Ben", [twice]).acknowledged == ("b",)
+    with workspace.write() as connection:
+        changed = text_hash("Changed.")
+        connection.execute(
+            "UPDATE chunks SET text = 'Changed.', sha256 = ? WHERE chunk_id = 'refunds-v4#2'", (changed,)
+        )
+        connection.execute("DELETE FROM chunks WHERE chunk_id = 'travel#1'")
+    outcome = labelling.apply(workspace, "Ana", [mine, gone])
+    assert outcome.acknowledged == ()
+    assert "changed after you opened it" in outcome.refused[0][1]
+    assert outcome.refused[1][0] == "c"
+    assert grades(workspace) == {}
+    # Stored before the change, sent again after it: it stays stored, and is said to be.
+    assert labelling.apply(workspace, "Ben", [twice]).acknowledged == ("b",)
+
+
 def test_somebody_elses_operations_are_neither_stored_nor_acknowledged(workspace: Workspace) -> None:
     outcome = labelling.apply(workspace, "Ben", [operation(workspace, "a", who="Ana")])
     assert (outcome.acknowledged, outcome.refused) == ((), ())
