@@ -2,12 +2,18 @@
 
 import os
 import sys
+from contextlib import suppress
+
+if sys.getfilesystemencoding() != "utf-8":
+    # arguments and file names are UTF-8 here, whatever the locale says: begin again and read them as such
+    os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 from annotator.cli import main
 
 code = main()
 # The process ends here, without taking its values apart one by one: after a large run that is a tenth of the time.
 # Everything written is out by now, and nothing is left open.
-sys.stdout.flush()
-sys.stderr.flush()
+with suppress(OSError):
+    sys.stdout.flush()
+    sys.stderr.flush()
 os._exit(code)

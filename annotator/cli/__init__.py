@@ -11,6 +11,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
@@ -39,6 +40,9 @@ COMMANDS: Final = {
     "drift": "annotator.cli.drift",
     "carry": "annotator.cli.carry",
     "evaluate": "annotator.cli.evaluate",
+    "backup": "annotator.cli.backup",
+    "restore": "annotator.cli.restore",
+    "check": "annotator.cli.check",
     "serve": "annotator.cli.serve",
 }
 """Command to its module, in the order people need them."""
@@ -150,10 +154,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read us has gone; point stdout elsewhere so that Python's own last flush fails in silence.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
+        return code
+    except BrokenPipeError:  # whoever read us has gone
+        code = PIPE_CLOSED
+    except OSError as error:  # standard output or error is on a full disk
+        code = COULD_NOT_ANSWER
+        with suppress(OSError):
+            click.echo(f"Error: the output cannot be written: {error.strerror or error}.", err=True)
+    # point stdout elsewhere so that the last flush fails in silence
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
 
 
@@ -174,16 +183,28 @@ def _run(arguments: Sequence[str]) -> int:
         return COULD_NOT_ANSWER
     except BrokenPipeError:
         raise
+    except OSError as error:
+        _trace(error)
+        click.echo(f"Error: {error.filename or 'The output'} cannot be used: {error.strerror or error}.", err=True)
+        return COULD_NOT_ANSWER
+    except UnicodeEncodeError as error:
+        _trace(error)
+        click.echo(f"Error: {shorten(error.object)} holds bytes that are no characters of UTF-8.", err=True)
+        return COULD_NOT_ANSWER
     except Exception as error:  # noqa: BLE001 - the last resort: a crash must not look like an answer
         return _crashed(error)
     return FINE
 
 
-def _crashed(error: Exception) -> int:
+def _trace(error: Exception) -> None:
     if os.environ.get("ANNOTATOR_DEBUG") == "1":
         import traceback
 
         traceback.print_exception(error)
+
+
+def _crashed(error: Exception) -> int:
+    _trace(error)
     click.echo(
         f"Annotator failed: {type(error).__name__}: {error}\n"
         "This is a fault of Annotator. Run the command again with ANNOTATOR_DEBUG=1 and report what it prints.",
@@ -193,7 +214,9 @@ def _crashed(error: Exception) -> int:
 
 
 def _speak_utf8() -> None:
-    """Write UTF-8 whatever the locale says: ids and questions are in any language."""
+    """Write UTF-8 whatever the locale says: ids and questions are in any language. What is closed takes all."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - open as long as the process lives
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -23,6 +23,8 @@ def read_bytes(path: str | PathLike[str]) -> bytes:
     name = str(path)
     try:
         if name == "-":
+            if sys.stdin is None:
+                raise InputError("Standard input is closed.", hint="Name a file.")
             data = sys.stdin.buffer.read()
         else:
             with open(name, "rb") as file:

@@ -136,3 +136,40 @@ def test_output_is_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     environment = {"PYTHONIOENCODING": "ascii", "ANNOTATOR_WHO": "Žofie"}
     assert "Žofie as its admin" in run("--home", home, "init", **environment).stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("verify {release} --json > /dev/full", 2),
+        ("verify {release} --json >&-", 0),
+        ("nonsense 2> /dev/full", 2),
+        ("nonsense 2>&-", 2),
+        ("evaluate --gold - --run - <&-", 2),
+    ],
+)
+def test_output_that_cannot_be_written_is_no_answer_and_no_crash(tmp_path: Path, command: str, code: int) -> None:
+    assert run("--home", str(tmp_path / "home"), "init", "--demo").returncode == 0
+    assert run("--home", str(tmp_path / "home"), "release", "--allow-open").returncode == 0
+    arguments = command.format(release=tmp_path / "home" / "releases" / "kelderwyn-v1")
+    script = f"{sys.executable} -m annotator {arguments}"
+    done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, check=False, text=True)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "fault of Annotator" not in done.stderr
+
+
+def test_file_names_are_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
+    home = str(tmp_path / "Prüfung 評価")
+    environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert home in run("--home", home, "init", "--demo", **environment).stdout.decode()
+    assert run("--home", home, "search", "refund", **environment).returncode == 0
+    assert Path(home, "annotator.db").is_file()
+
+
+def test_bytes_that_are_no_characters_are_refused(tmp_path: Path) -> None:
+    assert run("--home", str(tmp_path / "home"), "init", "--demo").returncode == 0
+    done = run("--home", str(tmp_path / "home"), "release", "--allow-open", "--note", "\udcff")
+    assert done.returncode == 2
+    assert b"holds bytes that are no characters" in done.stderr
+    assert b'"versions": 0' in run("--home", str(tmp_path / "home"), "status", "--json").stdout
