@@ -22,6 +22,7 @@ __all__ = ["EVERYTHING", "KINDS", "Change", "Wanted", "as_csv", "as_jsonl", "cha
 
 KINDS: Final = (
     *("label", "decision", "question", "facets", "rubric", "person", "version", "import", "sync", "chunk table"),
+    "drift",
     "setting",
 )
 """What a change can be about."""

@@ -33,6 +33,7 @@ Action = Literal[
     "change the facets",
     "change the gate",
     "add people",
+    "back up and restore",
 ]
 
 _ALL_WHO_LABEL: Final = frozenset(("annotator", "reviewer", "admin"))
@@ -55,6 +56,7 @@ MAY: Final[Mapping[Action, frozenset[str]]] = {
     "change the facets": _ADMINS,
     "change the gate": _ADMINS,
     "add people": _ADMINS,
+    "back up and restore": _ADMINS,
 }
 """Action to the roles that may; readers change nothing. Joining under a name is open to everybody."""
 

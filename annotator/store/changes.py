@@ -41,7 +41,7 @@ _RECORD = f"""
             WHEN subject LIKE 'setting:rubric%' THEN 'rubric' WHEN subject LIKE 'person:%' THEN 'person'
             WHEN subject LIKE 'version:%' OR subject LIKE 'tag:%' THEN 'version'
             WHEN subject LIKE 'file:%' OR subject LIKE 'run:%' THEN 'import'
-            WHEN subject = 'table' THEN 'chunk table' ELSE 'setting' END,
+            WHEN subject = 'table' THEN 'chunk table' WHEN subject = 'drift' THEN 'drift' ELSE 'setting' END,
         CASE WHEN subject LIKE 'query:%' THEN substr(subject, 7) ELSE '' END, '',
         CASE WHEN subject LIKE 'query:%' THEN '' ELSE substr(subject, instr(subject, ':') + 1) END,
         event_id, action, old, new

@@ -13,6 +13,7 @@ from annotator.errors import Forbidden
 from annotator.model import Person, Query
 from annotator.services import (
     audit,
+    backup,
     chunk_table,
     facets,
     gate,
@@ -48,6 +49,7 @@ change the rubric                no         no        yes    no
 change the facets                no         no        yes    no
 change the gate                  no         no        yes    no
 add people                       no         no        yes    no
+back up and restore              no         no        yes    no
 """
 CELLS = {
     (line[:33].strip(), role): cell == "yes"
@@ -60,6 +62,12 @@ def grade(workspace: Workspace, who: str) -> None:
     text = labelling.candidates(workspace, who, "q1", ["errors#1"])[0].chunk.sha256
     operation = Operation(id="1", kind="judge", who=who, query_id="q1", chunk_id="errors#1", sha256=text, grade=3)
     assert labelling.apply(workspace, who, [operation]).acknowledged == ("1",)
+
+
+def restore(workspace: Workspace, who: str) -> None:
+    file = workspace.home.parent / "monday.db"
+    backup.back_up(workspace, "Ana", file)
+    backup.restore(workspace, who, file)
 
 
 def decide(workspace: Workspace, who: str) -> None:
@@ -131,6 +139,8 @@ ATTEMPTS: dict[str, tuple[str, Callable[[Workspace, str], object]]] = {
         "change the facets",
         lambda at, who: facets.set_schema(at, who, FacetSchema(("domain",), {})),
     ),
+    "back up": ("back up and restore", lambda at, who: backup.back_up(at, who, at.home.parent / "new.db")),
+    "restore": ("back up and restore", restore),
     "add a person": ("add people", lambda at, who: settings.add_person(at, who, "Cleo", "admin")),
 }
 
