@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from annotator.errors import InputError, NotFound
+from annotator.errors import InputError, NotFound, StoreError
 
 if TYPE_CHECKING:
     from annotator.gold.goldset import GoldSet
@@ -156,7 +156,10 @@ def _drifted(gold: GoldSet, table: Mapping[str, Chunk] | None, numbered: bool) -
 
         workspace = chosen_workspace()
         if workspace.exists:  # a folder of releases will do to be scored against
-            changed = {one.judged.chunk_id for one in against(workspace, gold)}
+            try:
+                changed = {one.judged.chunk_id for one in against(workspace, gold)}
+            except StoreError as error:  # as on a disk that may only be read: the verdict needs the release alone
+                click.echo(f"Warning: drift was not looked for. {error}", err=True)
     if changed:
         named = ", ".join(sorted(changed)[:3]) + (" …" if len(changed) > 3 else "")
         click.echo(

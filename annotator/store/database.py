@@ -92,7 +92,9 @@ class Workspace:
             connection.execute("PRAGMA synchronous=NORMAL")  # WAL itself is set once, when the database is made
             connection.execute("PRAGMA foreign_keys=ON")
         except sqlite3.Error as error:
-            raise StoreError(f"The workspace database {self.database} cannot be opened: {error}.") from error
+            refused = isinstance(error, sqlite3.OperationalError)  # by the system, as against a damaged file
+            hint = "The workspace folder must be writable and its disk not full, also for reading." if refused else ""
+            raise StoreError(f"The workspace database {self.database} cannot be opened: {error}.", hint=hint) from error
         return connection
 
     def hold(self) -> sqlite3.Connection:
@@ -119,7 +121,8 @@ class Workspace:
             try:
                 yield connection
             except BaseException:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:  # a full disk has SQLite roll back by itself
+                    connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
 
@@ -127,13 +130,21 @@ class Workspace:
     def lock(self, name: str, *, seconds: float = BUSY_SECONDS) -> Iterator[None]:
         """Hold a named lock across processes; freed by the operating system when the holder dies.
 
-        Raises Conflict when it is not free within `seconds`.
+        Raises Conflict when it is not free within `seconds`, StoreError when it cannot be taken at all.
         """
-        with closing(sqlite3.connect(self.home / f".{name}.lock", timeout=seconds, isolation_level=None)) as holder:
+        try:
+            holder = sqlite3.connect(self.home / f".{name}.lock", timeout=seconds, isolation_level=None)
+        except sqlite3.OperationalError as error:
+            raise StoreError(f"The folder {self.home} cannot be written to: {error}.") from error
+        with closing(holder):
             try:
                 holder.execute("BEGIN EXCLUSIVE")
             except sqlite3.OperationalError as error:
-                raise Conflict(f"Another process is busy with the {name} of this workspace.", hint="Wait.") from error
+                if error.sqlite_errorname == "SQLITE_BUSY":
+                    raise Conflict(
+                        f"Another process is busy with the {name} of this workspace.", hint="Wait."
+                    ) from error
+                raise StoreError(f"The folder {self.home} cannot be written to: {error}.") from error
             yield
 
 

@@ -141,3 +141,16 @@ def test_a_version_whose_folder_is_gone_is_scored_against_all_the_same(
     assert json.loads(capsys.readouterr().out)["gold"]["digest"] == released["digest"]
     assert run(home, "evaluate", "--gold", "2", "--run", str(tmp_path / "run.trec"), "--json") == 2
     assert "There are: 1." in capsys.readouterr().err
+
+
+def test_a_version_is_scored_against_where_the_database_cannot_be_read(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(home, "release") == 0
+    (home / "annotator.db").write_bytes(b"not a database, not at all" * 100)
+    (tmp_path / "run.trec").write_text("q1 Q0 c1 1 1.0 x\n")
+    capsys.readouterr()
+    assert run(home, "evaluate", "--gold", "1", "--run", str(tmp_path / "run.trec"), "--json") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["gold"]["version"] == 1
+    assert "drift was not looked for" in err

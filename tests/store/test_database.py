@@ -94,6 +94,25 @@ def test_lock_is_exclusive_and_freed(tmp_path: Path) -> None:
         pass
 
 
+def test_a_lock_that_cannot_be_taken_at_all_is_nobody_elses_doing(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be written to"), Workspace(tmp_path / "nowhere").lock("sync"):
+        pass
+
+
+def test_what_made_a_transaction_fail_is_said_where_sqlite_rolled_back_by_itself(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "w")
+    workspace.create()
+
+    def fail() -> None:
+        with workspace.write() as connection:
+            settings.put(connection, "a", 1)
+            connection.execute("ROLLBACK")
+            raise sqlite3.OperationalError("database or disk is full")
+
+    with pytest.raises(StoreError, match="disk is full"):
+        fail()
+
+
 def test_versions_are_sealed(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "w")
     workspace.create()
