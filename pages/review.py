@@ -8,6 +8,7 @@ session = shell.require("reviewer")
 
 with shell.errors():
     blocks.title("Review")
+    review.follow()
     views = {
         "Disputes": review.show,
         "Agreement": agreement.show,

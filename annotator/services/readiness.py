@@ -34,7 +34,7 @@ __all__ = [
 THIN_SLICE = 3
 """A slice of fewer questions says next to nothing."""
 
-_AGREE = "talk it over and grade again, or have a reviewer decide."
+_AGREE = "talk it over and grade again, or have a reviewer decide in Review."
 
 PART_OF_A_VERSION = ("open", "complete")
 

@@ -66,7 +66,7 @@ def _items(session: Session, items: Sequence[Item], name: str) -> None:
 
 def _link(session: Session, item: Item, key: str) -> None:
     page = _MENDED_IN.get(item.kind, "Annotate")
-    if page == "Review" and not ("review" in shell.pages() and session.may("settle labels")):
+    if page == "Review" and not session.may("settle labels"):
         page = "Annotate"
     first = item.query_ids[0] if item.query_ids else ""
     more = f" (1 of {len(item.query_ids)})" if len(item.query_ids) > 1 and page == "Annotate" else ""
@@ -74,7 +74,11 @@ def _link(session: Session, item: Item, key: str) -> None:
         return
     if page == "Queries" and len(item.query_ids) == 1:
         st.session_state["queries.find"] = first
-    there = {"Annotate": {"query": first} if first else None, "Chunks": {"view": "drift"}}.get(page)
+    there = {
+        "Annotate": {"query": first} if first else None,
+        "Chunks": {"view": "drift"},
+        "Review": {"query": first, "chunk": item.chunk_ids[0] if item.chunk_ids else ""},
+    }.get(page)
     st.switch_page(shell.page(page.lower()), query_params=there)
 
 

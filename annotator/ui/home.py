@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from annotator.services.overview import Home
@@ -28,10 +26,6 @@ _GAPS_SHOWN = 6
 def next_step(session: Session, found: Home) -> None:
     """Say in one sentence what to do next, with the one button that leads there."""
     step = found.next_step
-    if step.page not in shell.pages():  # settling disputes is not a page of this app yet: labelling goes on
-        waiting = f"Continue labelling: {blocks.count(found.queue, 'open question')} waiting for you."
-        more = replace(step, sentence=waiting, page="annotate", query_id=found.next_query)
-        step = more if found.next_query else replace(step, page="gold_sets")
     with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         with st.container(width="stretch"):
             blocks.lead("What to do next", step.sentence)

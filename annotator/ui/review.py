@@ -20,7 +20,7 @@ from annotator.services.review import Case, Unsettled
 from annotator.ui import blocks, choice, shell, text
 from annotator.ui.shell import Session
 
-__all__ = ["badge", "look_at", "show"]
+__all__ = ["badge", "follow", "look_at", "show"]
 
 _AT = "review.at"
 _SAID = "review.said"
@@ -41,6 +41,14 @@ def look_at(query_id: str, chunk_id: str) -> None:
     """Show this pair next, wherever on the page it was asked for."""
     _go((query_id, chunk_id))
     st.session_state["review.view"] = "Disputes"
+
+
+def follow() -> None:
+    """Go to the pair that the address names (`?query=ID&chunk=ID`); before the views are drawn."""
+    query_id, chunk_id = st.query_params.get("query", ""), st.query_params.get("chunk", "")
+    st.query_params.clear()
+    if query_id and chunk_id:
+        look_at(query_id, chunk_id)
 
 
 def show(session: Session) -> None:

@@ -170,6 +170,23 @@ def test_who_may_not_review_is_neither_offered_the_page_nor_let_in(role: str, de
     assert ("Annotate" in linked, "Review" in linked) == (role == "annotator", False)
 
 
+def test_what_holds_up_a_release_leads_to_the_pair(demo: Workspace, visit: Visit) -> None:
+    app = visit("gold_sets")
+    held_up = [one for one in app.button if one.label == "Open in Review"]
+    assert len(held_up) == 2
+    assert "How long can the gateway buffer" in shown(sound(held_up[1].click().run()))
+
+
+def test_an_address_that_names_no_label_says_so(demo: Workspace, visit: Visit) -> None:
+    app = AppTest.from_file(str(project_root() / "streamlit_app.py"), default_timeout=30)
+    app.session_state["who"] = "Ana"
+    app.run()
+    app.query_params = {"query": "KW-004", "chunk": "<b>none</b>"}
+    page = shown(sound(app.switch_page("pages/review.py").run()))
+    assert "Nobody has judged" in page
+    assert "<b>none" not in page
+
+
 def test_home_leads_a_reviewer_to_the_disputes(demo: Workspace, visit: Visit) -> None:
     app = visit("home")
     assert overview.home(demo, "Ana").next_step.page == "review"
