@@ -22,7 +22,17 @@ from annotator.errors import AnnotatorError, InputError, shorten
 if TYPE_CHECKING:
     from annotator.services.workspace import Workspace
 
-__all__ = ["COMMANDS", "acting", "annotator", "chosen_workspace", "echo_json", "main", "pass_workspace"]
+__all__ = [
+    "COMMANDS",
+    "acting",
+    "annotator",
+    "chosen_workspace",
+    "echo_json",
+    "main",
+    "pass_workspace",
+    "say_next",
+    "shown",
+]
 
 COMMANDS: Final = {
     "init": "annotator.cli.init",
@@ -146,6 +156,22 @@ def echo_json(document: object) -> None:
     import json
 
     click.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def shown(text: str) -> str:
+    """Replace what would steer the terminal: control and direction characters of the corpus are data."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+def say_next(command: str) -> None:
+    """Name the command to go on with, on stderr, for the workspace the present one was about."""
+    import shlex
+
+    from annotator.services.workspace import default_home
+
+    home = chosen_workspace().home
+    named = "" if home == default_home() else f"--home {shlex.quote(str(home))} "
+    click.echo(f"Next: python -m annotator {named}{command}", err=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

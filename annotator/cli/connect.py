@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from annotator.cli import acting, echo_json, pass_workspace
+from annotator.cli import acting, echo_json, pass_workspace, say_next, shown
 from annotator.services.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def command(
         echo_json(_document(seen))
     else:
         _print(seen)
-    click.echo("Next: python -m annotator sync", err=True)
+    say_next("sync")
 
 
 def _document(seen: Preview) -> dict[str, object]:
@@ -93,9 +93,9 @@ def _print(seen: Preview) -> None:
     for field in _OPTIONS:
         column = getattr(seen.mapping, field)
         click.echo(f"  {field:<9} {column or '–'}" + (f"   ({seen.reasons[field]})" if column else ""))
-    click.echo(f"  metadata  {', '.join(seen.metadata) or '–'}")
+    click.echo(f"  metadata  {shown(', '.join(seen.metadata)) or '–'}")
     for chunk in seen.chunks:
         text = " ".join(chunk.text.split())
-        click.echo(f"  {chunk.chunk_id}  {text if len(text) <= 80 else text[:79] + '…'}")
+        click.echo(f"  {shown(chunk.chunk_id)}  {shown(text if len(text) <= 80 else text[:79] + '…')}")
     for problem in seen.problems[:5]:
         click.echo(f"  Fault: {problem}", err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from annotator.cli import acting, echo_json, pass_workspace
+from annotator.cli import acting, echo_json, pass_workspace, shown
 from annotator.services.workspace import Workspace
 
 __all__ = ["command"]
@@ -23,6 +23,7 @@ def command(workspace: Workspace, name: str, note: str, allow_open: bool, as_jso
 
     new = gold.release(workspace, acting(), name=name, note=note, allow_open=allow_open)
     left_out = new.manifest["left_out"]
+    unlabelled = gold.unlabelled(workspace, new)
     folder = workspace.releases / new.folder
     if as_json:
         echo_json(
@@ -32,6 +33,7 @@ def command(workspace: Workspace, name: str, note: str, allow_open: bool, as_jso
                 "digest": new.digest,
                 "counts": new.manifest["counts"],
                 "left_out": left_out,
+                "unlabelled": unlabelled,
                 "path": str(folder),
             }
         )
@@ -40,5 +42,7 @@ def command(workspace: Workspace, name: str, note: str, allow_open: bool, as_jso
     click.echo(f"digest {new.digest}")
     click.echo(counts_line(new.manifest["counts"]))
     if left_out:
-        click.echo(f"left out, not settled: {', '.join(left_out)}")
+        click.echo(f"left out, not settled: {shown(', '.join(left_out))}")
+    if unlabelled:
+        click.echo(f"not part of it, without a label yet: {unlabelled} question{'s' if unlabelled > 1 else ''}")
     click.echo(f"Written to {folder}", err=True)

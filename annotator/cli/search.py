@@ -6,7 +6,7 @@ import dataclasses
 
 import click
 
-from annotator.cli import echo_json, pass_workspace
+from annotator.cli import echo_json, pass_workspace, shown
 from annotator.services.workspace import Workspace
 
 __all__ = ["command"]
@@ -45,8 +45,8 @@ def command(
         echo_json(dataclasses.asdict(result))
         return
     for number, hit in enumerate(result.hits, 1):
-        click.echo(f"{number:>3}  {_shown(hit.chunk_id)}  {_shown(hit.title)}  {hit.score:.2f}")
-        click.echo(f"     {_shown(hit.snippet)}")
+        click.echo(f"{number:>3}  {shown(hit.chunk_id)}  {shown(hit.title)}  {hit.score:.2f}")
+        click.echo(f"     {shown(hit.snippet)}")
     click.echo(f"{result.total} found in {result.seconds * 1000:.0f} ms. {result.advice}".strip(), err=True)
 
 
@@ -59,8 +59,3 @@ def _conditions(where: tuple[str, ...]) -> dict[str, str]:
         if conditions.setdefault(key, value) != value:
             raise click.BadParameter(f"{key!r} is given two values; no chunk can have both.", param_hint="--where")
     return conditions
-
-
-def _shown(text: str) -> str:
-    """Replace what would steer the terminal: control and direction characters of the corpus are data."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)

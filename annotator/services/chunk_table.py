@@ -110,6 +110,8 @@ def connect(
     are no admins.
     """
     seen = preview(url, table, columns, metadata)
+    if absolute(url) == absolute(f"sqlite:///{workspace.database.absolute()}"):
+        raise InputError("This is the workspace itself.", hint="Give the address of the chunk table.")
     if seen.missing:
         raise InputError(
             f"No column of {seen.name} has a usual name for the {' and the '.join(seen.missing)}.",
@@ -197,7 +199,9 @@ def _refusal(live: Table, problems: Sequence[Problem], doubled: int) -> InputErr
     if doubled:
         hint = f"Ids with more than one text ({doubled}): keep one each with --duplicates first or last. {hint}"
     more = "at least " if len(problems) >= _MOST_PROBLEMS else ""
-    return InputError(f"{live.name} has {more}{len(problems)} faults.", problems=problems, hint=hint)
+    return InputError(
+        f"{live.name} has {more}{len(problems)} fault{'' if len(problems) == 1 else 's'}.", problems=problems, hint=hint
+    )
 
 
 def _chunk(row: Sequence[Any]) -> Chunk:

@@ -21,8 +21,16 @@ from annotator.gold.export import download as offered
 from annotator.gold.export import export as exported
 from annotator.gold.release import Case, build
 from annotator.services.permission import require
-from annotator.services.readiness import Item, Readiness, examine, pairs_unsettled, readiness, settling_rule
-from annotator.store import corpus, events, judgments, settings
+from annotator.services.readiness import (
+    PART_OF_A_VERSION,
+    Item,
+    Readiness,
+    examine,
+    pairs_unsettled,
+    readiness,
+    settling_rule,
+)
+from annotator.store import corpus, events, judgments, queries, settings
 from annotator.store import versions as stored
 from annotator.store.database import Workspace, now
 from annotator.store.versions import Version
@@ -41,6 +49,7 @@ __all__ = [
     "release",
     "tag",
     "tags",
+    "unlabelled",
     "version",
     "versions",
 ]
@@ -71,6 +80,13 @@ def release(workspace: Workspace, who: str, *, name: str = "", note: str = "", a
             events.record(connection, who, "version released", f"version:{new.version}", new=facts)
         folder.rename(target)
     return new
+
+
+def unlabelled(workspace: Workspace, new: Version) -> int:
+    """Return how many questions are worked on but not part of the new version, as nobody labelled them yet."""
+    with workspace.read() as connection:
+        working = queries.all_queries(connection, states=PART_OF_A_VERSION)
+    return len(working) - int(new.manifest["counts"]["queries"]) - len(new.manifest["left_out"])
 
 
 def versions(workspace: Workspace) -> list[Version]:

@@ -151,6 +151,8 @@ def _store(kind: str) -> _Store:
 def _place(url: str) -> tuple[str, Path]:
     """Tell the kind of a file or folder by its name, or by what lies in it; and where it is."""
     place = expand(url)
+    if not place.strip():
+        raise InputError("The address of the chunk table is empty.", hint=_KINDS)
     if place.startswith(_SQLITE):
         return "sqlite", _file(place.removeprefix(_SQLITE))
     path = _path(place)

@@ -154,3 +154,13 @@ def test_a_version_is_scored_against_where_the_database_cannot_be_read(
     out, err = capsys.readouterr()
     assert json.loads(out)["gold"]["version"] == 1
     assert "drift was not looked for" in err
+
+
+def test_questions_without_a_label_are_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Workspace(home).write() as connection:
+        queries.add(connection, Query("q2", "Why?"), "ana")
+        queries.add(connection, Query("q3", "What?", state="draft"), "ana")
+    assert run(home, "release") == 0
+    assert "without a label yet: 1 question\n" in capsys.readouterr().out
+    assert run(home, "release", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["unlabelled"] == 1

@@ -103,3 +103,15 @@ def test_a_bar_is_shown_to_somebody_who_looks(name: str, home: str) -> None:
     assert json.loads(done.stdout)["total"] == 60
     assert b"Reading" in shown
     assert b"60" in shown
+
+
+def test_what_a_table_holds_does_not_steer_the_terminal(
+    home: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "t.jsonl"
+    table.write_text(json.dumps({"chunk_id": "a\u202eb", "text": "\x1b[2Jgone", "m\x1b[2J": 1}) + "\n")
+    assert main(["--home", home, "connect", str(table)]) == 0
+    out, err = capsys.readouterr()
+    assert "\x1b" not in out + err
+    assert "\u202e" not in out
+    assert f"--home {home} sync" in err

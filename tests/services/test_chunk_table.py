@@ -155,6 +155,11 @@ def test_passwords_and_variables_are_never_stored(
     assert str(FIXTURES).encode() not in workspace.database.read_bytes()
 
 
+def test_the_workspace_is_no_chunk_table_of_its_own(workspace: Workspace) -> None:
+    with pytest.raises(InputError, match="the workspace itself"):
+        chunk_table.connect(workspace, "ana", f"sqlite:///{workspace.database}", "chunks")
+
+
 def test_the_same_chunks_from_another_kind_of_table_are_unchanged(tmp_path: Path, workspace: Workspace) -> None:
     records = [json.loads(line) for line in (FIXTURES / "jsonl" / "beir-corpus.jsonl").read_text().splitlines()]
     with closing(sqlite3.connect(tmp_path / "a.db")) as connection, connection:

@@ -62,6 +62,7 @@ def test_a_relative_file_becomes_independent_of_the_working_directory(url: str, 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
+        ("", "is empty"),
         ("a.txt", "not a kind"),
         ("a.parquet.gz", "Unpack it"),
         ("a.db", "sqlite:///"),
