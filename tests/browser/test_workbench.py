@@ -359,6 +359,15 @@ def test_j_turns_the_page_when_everything_on_it_is_graded(bench: Bench) -> None:
     assert bench.page.evaluate("triggers") == [["page", 1]]
 
 
+def test_j_goes_row_by_row_after_grading_something_again(bench: Bench) -> None:
+    rows = [candidate(chunk_id, text, label=label()) for chunk_id, text in TEXTS.items()]
+    bench.show(pages=2, candidates=rows)
+    bench.page.keyboard.press("2")
+    bench.page.keyboard.press("j")
+    assert bench.selected == "a#2"
+    assert bench.page.evaluate("triggers") == []
+
+
 def test_the_ends_of_the_queue_are_said(bench: Bench) -> None:
     bench.show(next=False)
     bench.page.keyboard.press("n")

@@ -752,6 +752,8 @@ class Workbench {
     const next = this.nextOpen(item.id);
     if (next) return this.select(next);
     this.renderLabel();
+    // Who grades something again is looking back, and goes on row by row.
+    if (before.judged) return undefined;
     this.pageDone = this.data.page + 1 < this.data.pages;
     return this.say(this.pageDone ? "All chunks on this page are graded: j for the next page." : "All chunks in this list are graded.");
   }
