@@ -29,7 +29,7 @@ def show(session: Session) -> None:
             Tile("People", f"{len({name for pair in found.pairs for name in pair.annotators}):,}", "who share chunks"),
         ]
     )
-    left, right = st.columns([0.56, 0.44], gap="large")
+    left, right = st.columns([0.62, 0.38], gap="medium")
     with left:
         _pairs(found)
         _slices(found)
@@ -47,9 +47,9 @@ def _measured(workspace: Workspace) -> Agreement:
 
 
 def _pairs(found: Agreement) -> None:
-    blocks.heading("Every two people", "kappa with quadratic weights counts far grades more")
+    blocks.heading("Every two people", "weighted: far grades count more")
     blocks.table(
-        ("", "Chunks", "Same grade", "Kappa", "Weighted kappa", "95 % interval"),
+        ("", "Chunks", "Same", "Kappa", "Weighted", "95 % interval"),
         [
             (
                 " · ".join(pair.annotators), f"{pair.n:,}", _percent(pair.percent), _number(pair.kappa),
@@ -66,7 +66,7 @@ def _slices(found: Agreement) -> None:
         return
     blocks.heading("By slice", "alpha; few chunks say little")
     blocks.table(
-        ("Facet", "Value", "Chunks", "Same grade", "Alpha", "95 % interval"),
+        ("Facet", "Value", "Chunks", "Same", "Alpha", "95 % interval"),
         [
             (
                 one.facet.replace("_", " "), one.value, f"{one.figures.items:,}", _percent(one.figures.percent),
@@ -79,7 +79,7 @@ def _slices(found: Agreement) -> None:
 
 
 def _confusion(found: Agreement) -> None:
-    blocks.heading("Grade against grade", "number of chunks; equal grades on the diagonal")
+    blocks.heading("Grade against grade", "in chunks")
     # Names are data, and options read Markdown: people are told apart by number here, and named beside the chart.
     pairs = sorted(found.pairs, key=lambda pair: -pair.n)[:200]
     at = st.selectbox("Two people", range(len(pairs)), format_func=lambda place: _named(pairs[place]), key="review.two")

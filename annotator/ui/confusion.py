@@ -35,8 +35,8 @@ def show(confusion: Confusion, first: str, second: str) -> None:
             )  # fmt: skip
     data = alt.Data(values=cells)  # type: ignore[no-untyped-call]
     across = alt.Axis(
-        orient="top", ticks=False, domain=False, labelAngle=0, labelFontSize=12, labelOverlap=False,
-        labelExpr="split(datum.label, ' ')",  # the number above its word
+        orient="top", ticks=False, domain=False, labelAngle=0, labelFontSize=12, labelFlush=False,
+        labelExpr="split(datum.label, ' ')[0]",  # the words stand at the rows
     )  # fmt: skip
     down = alt.Axis(ticks=False, domain=False, labelFontSize=12, labelLimit=110)
     base = alt.Chart(data).encode(
