@@ -72,14 +72,15 @@ def _add_regular(content: RunContent, blocks: Iterable[str]) -> bool:
         if not separator:
             separator, other = ("\t", " ") if block.count("\t", 0, block.find("\n")) == 5 else (" ", "\t")
         pieces = block.split(separator)
-        if len(pieces) != 5 * block.count("\n") + 1 or other in block:
+        # two separators in a row leave a column empty, or mean nothing where any white space separates
+        if len(pieces) != 5 * block.count("\n") + 1 or other in block or separator * 2 in block:
             return False
         written = pieces[4::5]
         try:
             numbers = list(map(float, written))
         except ValueError:
             return False
-        if "" in pieces[1::5] or "" in pieces[3::5] or not pieces[-1].strip():
+        if not pieces[-1].strip():
             return False
         if "_" in block and "_" in "".join(written):
             return False
