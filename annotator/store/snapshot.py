@@ -145,7 +145,7 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _schema_faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """Compare tables, indexes and triggers with those of a new workspace."""
+    """Compare with a new workspace: everything has to be there, and the guards word for word."""
     with tempfile.TemporaryDirectory() as folder:
         fresh = Workspace(Path(folder) / "fresh")
         fresh.create()
@@ -156,7 +156,7 @@ def _schema_faults(connection: sqlite3.Connection) -> Iterator[str]:
     for name, sql in wanted.items():
         if name not in found:
             yield f"{name}: missing from the database"
-        elif found[name] != sql:
+        elif found[name] != sql and name.startswith("trigger "):
             yield f"{name}: not as Annotator made it"
 
 
