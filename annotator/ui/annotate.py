@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from annotator.errors import AnnotatorError
+from annotator.errors import AnnotatorError, NotFound
 from annotator.model import Query
 from annotator.services import labelling, questions, search, settings
 from annotator.services.labelling import Desk
@@ -17,7 +17,7 @@ from annotator.ui import shell, text, workbench
 from annotator.ui.shell import Session
 from annotator.ui.workbench import Listing
 
-__all__ = ["bench", "header"]
+__all__ = ["bench", "header", "opened"]
 
 PAGE_SIZE = 25
 DOUBLE_CLICK_SECONDS = 0.8
@@ -32,6 +32,27 @@ _ADVICE = {
 }
 
 
+def opened(session: Session) -> Desk:
+    """Return the desk for the question that was chosen, named by the address, or next; stop the page without one."""
+    asked = st.session_state.get("annotate.query") or st.query_params.get("query", "")
+    try:
+        desk = labelling.desk(session.workspace, asked)
+    except NotFound as error:
+        text.problem(error)
+        if st.button("Go to my next question", type="primary"):
+            st.session_state.pop("annotate.query", None)
+            st.query_params.clear()
+            st.rerun()
+        st.stop()
+    if desk is None:
+        text.box("There is no question to work on yet. Write the first one on the Queries page.")
+        st.page_link(shell.page("queries"), label="Go to Queries", icon=":material/quiz:")
+        st.stop()
+    st.query_params["query"] = desk.query.query_id
+    st.session_state.pop("annotate.query", None)  # not before the address has it: a second click may end this run
+    return desk
+
+
 def header(session: Session, desk: Desk) -> None:
     """Show the question, where it stands, and what can be done with it as a whole."""
     query = desk.query
@@ -40,6 +61,9 @@ def header(session: Session, desk: Desk) -> None:
         text.question(query.question)
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         trouble = _actions(session, desk)
+    if trouble is not None:
+        with left:  # inside what is there anyway: one element more above it would make the workbench begin anew
+            text.problem(trouble)
     place = f"{desk.position} of {desk.total}" if desk.position else ""
     kind = [f"{name}: {value}".replace("_", " ") for name, value in query.facets.items()]
     kind.append("unanswerable" if query.unanswerable else "")
@@ -47,8 +71,6 @@ def header(session: Session, desk: Desk) -> None:
     if query.state == "complete" and not desk.next_open:
         state = "complete, as are all other questions of the queue"
     text.standing([state, place, *kind], query.notes)
-    if trouble is not None:
-        text.problem(trouble)
     for name in ("annotate.list", "annotate.found"):  # a visit begins with fresh lists
         st.session_state.pop(name, None)
 
