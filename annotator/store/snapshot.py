@@ -35,16 +35,19 @@ _COUNTED: Final = {
     "versions": "versions",
     "events": f"events WHERE action <> '{RESTORED}'",
 }
-_NEWEST: Final = """WITH newest AS (SELECT query_id, chunk_id, annotator, MAX(judgment_id) AS judgment_id FROM judgments
+_NEWEST: Final = """WITH newest AS MATERIALIZED (
+    SELECT query_id, chunk_id, annotator, MAX(judgment_id) AS judgment_id FROM judgments
     GROUP BY query_id, chunk_id, annotator)"""
+_THEIR_CURRENT: Final = """current_judgments c ON c.query_id = newest.query_id AND c.chunk_id = newest.chunk_id
+    AND c.annotator = newest.annotator"""
 _IN_FORCE: Final = {
-    "labels in force are not the last ones given": """SELECT COUNT(*) FROM current_judgments c
-        LEFT JOIN newest USING (query_id, chunk_id, annotator)
-        LEFT JOIN judgments j ON j.judgment_id = newest.judgment_id
-        WHERE newest.judgment_id IS NOT c.judgment_id OR j.withdrawn""",
-    "labels that were given are not in force": """SELECT COUNT(*) FROM newest JOIN judgments j USING (judgment_id)
-        LEFT JOIN current_judgments c ON c.judgment_id = newest.judgment_id
-        WHERE c.judgment_id IS NULL AND j.withdrawn = 0 AND NOT EXISTS (SELECT 1 FROM set_aside s
+    "labels in force are not the last ones given": f"""SELECT (SELECT COUNT(*) FROM current_judgments) - COUNT(*)
+        FROM newest CROSS JOIN {_THEIR_CURRENT} AND c.judgment_id = newest.judgment_id
+        CROSS JOIN judgments j ON j.judgment_id = newest.judgment_id AND j.withdrawn = 0""",
+    "labels that were given are not in force": f"""SELECT COUNT(*)
+        FROM newest CROSS JOIN judgments j ON j.judgment_id = newest.judgment_id AND j.withdrawn = 0
+        LEFT JOIN {_THEIR_CURRENT}
+        WHERE c.judgment_id IS NULL AND NOT EXISTS (SELECT 1 FROM set_aside s
             WHERE s.query_id = j.query_id AND s.chunk_id = j.chunk_id AND s.sha256 = j.sha256)""",
 }
 """What may be wrong with the labels in force, and how to count it."""
