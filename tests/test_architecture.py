@@ -109,7 +109,15 @@ def test_metrics_need_no_store_and_no_frames(path: Path) -> None:
 
 @pytest.mark.parametrize("path", modules(), ids=shown)
 def test_slow_libraries_are_imported_inside_functions(path: Path) -> None:
-    assert not programs_used(path, everywhere=False) & {"sqlite_utils", "pandas", "numpy", "pyarrow", "psycopg", "duckdb", "lancedb"}
+    assert not programs_used(path, everywhere=False) & {
+        "sqlite_utils",
+        "pandas",
+        "numpy",
+        "pyarrow",
+        "psycopg",
+        "duckdb",
+        "lancedb",
+    }
 
 
 @pytest.mark.parametrize("path", [path for path in modules() if room(path) != "store"], ids=shown)

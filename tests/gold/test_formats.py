@@ -179,7 +179,9 @@ def test_a_sheet_saved_with_semicolons_is_the_same(files: dict[str, bytes], tmp_
 
 
 def test_yaml_is_as_people_write_it(files: dict[str, bytes]) -> None:
-    assert download(files, "yaml")[1].decode() == f"""\
+    assert (
+        download(files, "yaml")[1].decode()
+        == f"""\
 ---
 query_id: q1
 question: Who approves refunds?
@@ -213,6 +215,7 @@ question: What is the moon made of?
 unanswerable: true
 gold: []
 """
+    )
 
 
 def sha(text: str) -> str:
