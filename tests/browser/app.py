@@ -102,6 +102,11 @@ def open_page(started: Browser, url: str, who: str = "", size: tuple[int, int] =
     return page
 
 
+def idle(page: Page) -> None:
+    """Wait until no script of the page runs: before that a field may be put anew under somebody's typing."""
+    page.locator("[data-testid='stApp'][data-test-script-state='notRunning']").wait_for()
+
+
 # Finds elements inside shadow roots, where the grading component lives.
 DEEP = """
 window.deep = (selector, root = document) => {

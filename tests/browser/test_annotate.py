@@ -15,7 +15,7 @@ from annotator.model import Query
 from annotator.services import chunk_table
 from annotator.store import queries
 from annotator.store.database import Workspace
-from tests.browser.app import App, open_page
+from tests.browser.app import App, idle, open_page
 from tests.browser.contrast import too_dim
 from tests.conftest import HANDBOOK, make_workspace
 
@@ -48,6 +48,7 @@ def app(made: Workspace) -> Iterator[App]:
 def annotate(chromium: Browser, app: App, query: str, who: str = "Ana", **options: Any) -> Page:
     page = open_page(chromium, f"{app.url}/annotate?query={query}", who, **options)
     page.locator(".row[aria-selected]").wait_for()
+    idle(page)
     return page
 
 

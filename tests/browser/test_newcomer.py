@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.app import ROOT, App, open_page
+from tests.browser.app import ROOT, App, idle, open_page
 
 pytestmark = pytest.mark.browser
 
@@ -46,6 +46,7 @@ def open_question(page: Page, query_id: str, question: str) -> None:
     page.goto(page.url.split("?")[0].rsplit("/", 1)[0] + f"/annotate?query={query_id}")
     expect(page.locator(".an-question")).to_have_text(question)
     page.locator(".row[aria-selected]").wait_for()
+    idle(page)
 
 
 def test_from_an_empty_folder_to_the_figures_of_version_1(chromium: Browser, tmp_path: Path) -> None:
@@ -73,6 +74,7 @@ def test_from_an_empty_folder_to_the_figures_of_version_1(chromium: Browser, tmp
 
         # Find evidence by words, and grade four chunks by keys alone.
         page.locator(".row[aria-selected]").wait_for()
+        idle(page)
         search(page, "submit expenses days receipts")
         for key in "3110":
             page.keyboard.press(key)
