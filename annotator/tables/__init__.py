@@ -3,15 +3,18 @@
 from annotator.tables.address import absolute, list_tables, open_table
 from annotator.tables.columns import guess, remaining
 from annotator.tables.reading import ChunkBatch, Reading
-from annotator.tables.table import FIELDS, Column, Columns, Table
+from annotator.tables.table import FIELDS, Column, Columns, Lookup, Stamped, Table, Way
 
 __all__ = [
     "FIELDS",
     "ChunkBatch",
     "Column",
     "Columns",
+    "Lookup",
     "Reading",
+    "Stamped",
     "Table",
+    "Way",
     "absolute",
     "guess",
     "list_tables",

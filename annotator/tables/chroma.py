@@ -13,7 +13,7 @@ from annotator.errors import Problem
 from annotator.tables.choice import choose
 from annotator.tables.columns import describe
 from annotator.tables.sqlitefile import reading
-from annotator.tables.table import BATCH_ROWS, Batch, Column
+from annotator.tables.table import BATCH_ROWS, Batch, Column, Way
 
 __all__ = ["CHROMA_FILE", "ChromaCollection", "chroma_names", "open_chroma"]
 
@@ -64,6 +64,18 @@ class ChromaCollection:
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         for page in self._pages(BATCH_ROWS):
             yield Batch(list(page), [[record[name] for record in page.values()] for name in columns])
+
+    def way(self, key: str) -> Way:
+        return "index" if key == _COLUMNS[0] else "none"
+
+    def rows(self, key: str, ids: Sequence[str], columns: Sequence[str], seconds: float) -> Batch:
+        marks = ",".join("?" * len(ids))
+        query = f"SELECT id, embedding_id FROM embeddings WHERE segment_id = ? AND {key} IN ({marks})"
+        with reading(self.folder / CHROMA_FILE, seconds) as connection:
+            numbers = connection.execute(query, (self.segment, *ids)).fetchall()
+            # One by one: between two of them may lie most of the collection.
+            found = [record for one in numbers for record in _records(connection, dict([one])).items()]
+        return Batch([number for number, _ in found], [[record[name] for _, record in found] for name in columns])
 
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         return Problem(message, f"{self.name}, record {place}", field=field, value=value, mend=mend)

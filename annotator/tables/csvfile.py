@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from annotator.errors import InputError, Problem, shorten
 from annotator.tables.columns import describe
 from annotator.tables.table import BATCH_ROWS, Batch, Column
-from annotator.tables.textfile import open_text
+from annotator.tables.textfile import open_text, stamp_of
 
 __all__ = ["CsvTable"]
 
@@ -60,6 +60,9 @@ class CsvTable:
                 kept = [(line, record) for line, record in read if not isinstance(record, Problem)]
                 values = [[record[index] for _, record in kept] for index in chosen]
                 yield Batch([line for line, _ in kept], values, problems)
+
+    def stamp(self) -> str:
+        return stamp_of([self.path])
 
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         return Problem(message, self.name, place, field, value, mend)

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Timer
 from typing import Any, Final
 
 from annotator.errors import InputError, Problem
 from annotator.tables.choice import choose
 from annotator.tables.columns import describe
 from annotator.tables.sqlitefile import quoted
-from annotator.tables.table import BATCH_ROWS, Batch, Column
+from annotator.tables.table import BATCH_ROWS, Batch, Column, Way
 
 __all__ = ["DuckTable", "duck_names", "open_duck"]
 
@@ -76,6 +77,21 @@ class DuckTable:
             while rows := cursor.fetchmany(BATCH_ROWS):
                 yield Batch(range(done + 1, done + len(rows) + 1), list(zip(*rows, strict=True)))
                 done += len(rows)
+
+    def way(self, _key: str) -> Way:
+        return "scan"  # also with an index: while the file is open here, nobody else can open it for writing
+
+    def rows(self, key: str, ids: Sequence[str], columns: Sequence[str], seconds: float) -> Batch:
+        marks = ",".join("?" * len(ids))
+        with _reading(self.path) as connection:
+            alarm = Timer(seconds, connection.interrupt)
+            alarm.start()
+            try:
+                query = f"{self._select(columns)} WHERE {quoted(key)}::VARCHAR IN ({marks})"
+                rows = connection.execute(query, list(ids)).fetchall()
+            finally:
+                alarm.cancel()
+        return Batch(range(1, len(rows) + 1), list(zip(*rows, strict=True)) if rows else [[] for _ in columns])
 
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)

@@ -14,7 +14,7 @@ import msgspec
 from annotator.errors import Problem, shorten
 from annotator.tables.columns import describe
 from annotator.tables.table import BATCH_ROWS, WHOLE_RECORD, Batch, Column
-from annotator.tables.textfile import open_text
+from annotator.tables.textfile import open_text, stamp_of
 
 __all__ = ["JsonlTable"]
 
@@ -61,6 +61,9 @@ class JsonlTable:
                     records if name == WHOLE_RECORD else [record.get(name) for record in records] for name in columns
                 ]
                 yield Batch([number for number, _ in kept], values, problems)
+
+    def stamp(self) -> str:
+        return stamp_of([self.path])
 
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         return Problem(message, self.name, place, field, value, mend)

@@ -12,7 +12,8 @@ from annotator.errors import InputError, Problem
 from annotator.tables.choice import choose
 from annotator.tables.columns import describe
 from annotator.tables.parquet import values_of
-from annotator.tables.table import BATCH_ROWS, Batch, Column
+from annotator.tables.table import BATCH_ROWS, Batch, Column, Way
+from annotator.tables.values import as_stored
 
 __all__ = ["LanceTable", "lance_names", "open_lance"]
 
@@ -70,6 +71,17 @@ class LanceTable:
                 yield Batch(range(done + 1, done + size + 1), values)
                 done += size
 
+    def way(self, key: str) -> Way:
+        with self._open() as table:
+            indexed = {name for index in table.list_indices() for name in index.columns}
+        return "index" if key in indexed else "scan"
+
+    def rows(self, key: str, ids: Sequence[str], columns: Sequence[str], _seconds: float) -> Batch:
+        with self._open() as table:
+            found = list(_scan(table, columns, where=_among(table.schema.field(key), ids)))
+        values = [[value for _, page in found for value in page[at]] for at in range(len(columns))]
+        return Batch(range(1, sum(size for size, _ in found) + 1), values)
+
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)
 
@@ -95,8 +107,23 @@ def _is_read(field: Any) -> bool:
     return not (is_list and types.is_floating(field.type.value_type))
 
 
-def _scan(table: Any, columns: Sequence[str], limit: int | None = None) -> Iterator[tuple[int, list[list[object]]]]:
+def _among(field: Any, ids: Sequence[str]) -> str:
+    """Write the condition that a column holds one of these ids."""
+    import pyarrow
+
+    if pyarrow.types.is_integer(field.type):
+        values = [str(each) for each in as_stored(ids) if isinstance(each, int)] or ["NULL"]
+    else:
+        values = ["'" + each.replace("'", "''") + "'" for each in ids]
+    return f"`{field.name}` IN ({', '.join(values)})"
+
+
+def _scan(
+    table: Any, columns: Sequence[str], limit: int | None = None, where: str = ""
+) -> Iterator[tuple[int, list[list[object]]]]:
     query = table.search().select(list(columns))
+    if where:
+        query = query.where(where)
     if limit is not None:
         query = query.limit(limit)
     for batch in query.to_batches(BATCH_ROWS):

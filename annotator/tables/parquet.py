@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,11 +11,13 @@ from typing import Any
 
 from annotator.errors import InputError, Problem
 from annotator.tables.columns import describe
-from annotator.tables.table import BATCH_ROWS, Batch, Column
+from annotator.tables.table import BATCH_ROWS, Batch, Column, Way
+from annotator.tables.textfile import stamp_of
 
 __all__ = ["ParquetTable", "values_of"]
 
 _SAMPLED = 100
+_SCANNED = 50_000
 _BUFFER = 1 << 20
 """Bytes read at a time; without it a whole column of a row group is, which may be gigabytes of vectors."""
 
@@ -67,6 +70,38 @@ class ParquetTable:
                 yield Batch([done + index + 1 for index in kept], values, [faults[index] for index in sorted(faults)])
                 done += batch.num_rows
 
+    def way(self, _key: str) -> Way:
+        return "scan"
+
+    def rows(self, key: str, ids: Sequence[str], columns: Sequence[str], seconds: float) -> Batch:
+        places, values, _ = self.found(key, ids, columns, time.monotonic() + seconds)
+        return Batch(places, values)
+
+    def found(
+        self, key: str, ids: Sequence[str], columns: Sequence[str], end: float
+    ) -> tuple[list[int], list[list[object]], int]:
+        """Look through the ids alone for these, then read the row groups they are in; also give the number of rows.
+
+        Raises InputError when the clock passes `end`.
+        """
+        wanted = set(ids)
+        places: list[int] = []
+        values: list[list[object]] = [[] for _ in columns]
+        done = 0
+        with self._open() as file:
+            for group in range(file.num_row_groups):
+                hits = [at for at, one in enumerate(_ids(file, group, key, end)) if str(one) in wanted]
+                if hits:
+                    table = file.read_row_group(group, columns=list(columns)).take(hits)
+                    for name, column in zip(columns, values, strict=True):
+                        column += values_of(table.column(name))[0]
+                places += [done + at + 1 for at in hits]
+                done += file.metadata.row_group(group).num_rows
+        return places, values, done
+
+    def stamp(self) -> str:
+        return stamp_of([self.path])
+
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)
 
@@ -86,6 +121,13 @@ class ParquetTable:
                 yield file
         except (pyarrow.ArrowException, OSError) as error:
             raise InputError(f"{self.path} cannot be read: {error}.", hint="Is it a whole Parquet file?") from error
+
+
+def _ids(file: Any, group: int, key: str, end: float) -> Iterator[object]:
+    for batch in file.iter_batches(batch_size=_SCANNED, row_groups=[group], columns=[key]):
+        if time.monotonic() > end:
+            raise InputError("Looking through the Parquet file for one chunk took too long.", hint="Sync instead.")
+        yield from values_of(batch.column(key))[0]
 
 
 def values_of(column: Any) -> tuple[list[object], dict[int, UnicodeDecodeError]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from annotator.errors import InputError, Problem
 from annotator.tables.parquet import ParquetTable
-from annotator.tables.table import Batch, Column
+from annotator.tables.table import Batch, Column, Way
+from annotator.tables.textfile import stamp_of
 
 __all__ = ["ParquetFolder", "parquet_files"]
 
@@ -56,6 +58,25 @@ class ParquetFolder:
             for batch in file.batches(columns):
                 yield Batch([done + place for place in batch.places], batch.values, batch.problems)
             done += file.count()
+
+    def way(self, _key: str) -> Way:
+        return "scan"
+
+    def rows(self, key: str, ids: Sequence[str], columns: Sequence[str], seconds: float) -> Batch:
+        end = time.monotonic() + seconds
+        places: list[int] = []
+        values: list[list[object]] = [[] for _ in columns]
+        done = 0
+        for file in self._files():
+            found, columns_found, rows = file.found(key, ids, columns, end)
+            places += [done + place for place in found]
+            for column, more in zip(values, columns_found, strict=True):
+                column += more
+            done += rows
+        return Batch(places, values)
+
+    def stamp(self) -> str:
+        return stamp_of([file.path for file in self._files()])
 
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         for file in self._files():

@@ -15,7 +15,7 @@ from annotator.errors import InputError, NotFound, Problem
 from annotator.tables.columns import describe
 from annotator.tables.postgres_catalog import COLLECTIONS, Attribute, Relation, collections, relations
 from annotator.tables.postgres_server import Server, is_lost, parse, transaction
-from annotator.tables.table import BATCH_ROWS, Batch, Column
+from annotator.tables.table import BATCH_ROWS, Batch, Column, Way
 
 if TYPE_CHECKING:
     import psycopg
@@ -26,6 +26,9 @@ __all__ = ["PostgresTable", "open_postgres", "postgres_names"]
 _SAMPLED: Final = 100
 _PAGE_SECONDS: Final = 120
 _COUNT_SECONDS: Final = 10
+_LOOK_SECONDS: Final = 2
+_LITTLE_COST: Final = 2_000
+"""In PostgreSQL's own units, in which reading a page costs 1: some ten milliseconds."""
 _WAITS: Final = (0.2, 1.0, 3.0, 10.0, 30.0)
 """Seconds before each new try when a connection was lost; a page that arrives starts them over."""
 
@@ -122,6 +125,27 @@ class PostgresTable:
                 f"{self.name} shows this role no rows, and row level security is switched on for it.",
                 hint="Give the role a policy that lets it read, or fill the table if it is empty.",
             )
+
+    def way(self, key: str) -> Way:
+        """Ask the server what it would do: for a view as for a table, its own estimate says whether that is little."""
+        attribute = self._attribute(key)
+        query, values = self._named(attribute, [attribute], [str(row[key]) for row in self.sample(1)])
+        explain = _sql("EXPLAIN (FORMAT JSON) ") + query
+        with (
+            self.server.failures(),
+            closing(self.server.connect()) as connection,
+            transaction(connection, _LOOK_SECONDS),
+        ):
+            (row,) = connection.execute(explain, values).fetchall()
+        return "index" if row[0][0]["Plan"]["Total Cost"] <= _LITTLE_COST else "scan"
+
+    def rows(self, key: str, ids: Sequence[str], columns: Sequence[str], seconds: float) -> Batch:
+        query, values = self._named(self._attribute(key), [self._attribute(name) for name in columns], ids)
+        with self.server.failures(), closing(self.server.connect()) as connection, transaction(connection, seconds):
+            rows = connection.execute(query, values).fetchall()
+        if not rows and self.relation.guarded:
+            raise InputError(f"{self.name} shows this role no such row: it is gone, or row level security hides it.")
+        return Batch(range(1, len(rows) + 1), list(zip(*rows, strict=True)) if rows else [[] for _ in columns])
 
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         order = ", ".join(attribute.name for attribute in self.relation.key)
@@ -220,6 +244,14 @@ class PostgresTable:
         if key:
             query += _sql(" ORDER BY ") + _sql(", ").join(_column(each) for each in key)
         return query, values
+
+    def _named(self, key: Attribute, asked: Sequence[Attribute], ids: Sequence[str]) -> tuple[sql.Composed, list[Any]]:
+        """Write the statement for the rows with these ids: compared as the column's type, so that its index serves."""
+        conditions, values = self._only()
+        conditions.append(_sql("{} = ANY(%s::{}[])").format(_column(key), _sql(key.type.replace("%", "%%"))))
+        chosen = _sql(", ").join(_column(each, as_text=not each.is_plain) for each in asked)
+        query = _sql("SELECT {} FROM {} AS t WHERE {}").format(chosen, self._source(), _sql(" AND ").join(conditions))
+        return query, [*values, list(ids)]
 
     def _count(self, connection: psycopg.Connection[Any]) -> int:
         conditions, values = self._only()

@@ -112,12 +112,12 @@ def parse(url: str, fill: Callable[[str], str]) -> Server:
 
 
 @contextmanager
-def transaction(connection: psycopg.Connection[Any], seconds: int) -> Iterator[None]:
+def transaction(connection: psycopg.Connection[Any], seconds: float) -> Iterator[None]:
     """Open a read-only transaction whose statements may take so many seconds each; left by an error, it is dropped."""
     # SET LOCAL ends with the transaction: nothing leaks to the next client of a pooler. Times as text are the same
     # whatever the time zone of whoever syncs.
     connection.execute(
-        f"BEGIN TRANSACTION READ ONLY; SET LOCAL statement_timeout = '{seconds}s'; "
+        f"BEGIN TRANSACTION READ ONLY; SET LOCAL statement_timeout = '{seconds * 1000:.0f}ms'; "
         "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO'"
     )
     try:

@@ -5,6 +5,7 @@ The points in them are pickled; all that is ever built from a pickle here is a b
 
 from __future__ import annotations
 
+import base64
 import io
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,13 +18,15 @@ from annotator.errors import Problem
 from annotator.tables.choice import choose
 from annotator.tables.columns import as_object, describe
 from annotator.tables.sqlitefile import reading
-from annotator.tables.table import BATCH_ROWS, WHOLE_RECORD, Batch, Column
+from annotator.tables.table import BATCH_ROWS, WHOLE_RECORD, Batch, Column, Way
+from annotator.tables.values import as_stored
 
 __all__ = ["QdrantCollection", "open_qdrant", "qdrant_names"]
 
 _STORED: Final = "storage.sqlite"
 _MODELS: Final = "qdrant_client.http.models.models"
 _SAMPLED: Final = 100
+_PROTOCOLS: Final = (4, 5)
 _LLAMA: Final = "_node_content"
 
 Record = dict[str, object]
@@ -69,13 +72,33 @@ class QdrantCollection:
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
         for page in self._pages(BATCH_ROWS):
-            sound = [(place, record) for place, record in page if not isinstance(record, str)]
-            faults = [self.problem(place, fault) for place, fault in page if isinstance(fault, str)]
-            values = [[record if name == WHOLE_RECORD else record.get(name) for _, record in sound] for name in columns]
-            yield Batch([place for place, _ in sound], values, faults)
+            yield self._batch(page, columns)
+
+    def way(self, key: str) -> Way:
+        if key != "id":
+            return "none"
+        with reading(self._path) as connection:
+            first = connection.execute("SELECT id, point FROM points LIMIT 1").fetchone()
+        record = _record(first[1]) if first else {}
+        # Of a client that writes its keys in another way the points would all seem to be gone.
+        known = first is None or (not isinstance(record, str) and first[0] in _keys([str(record["id"])]))
+        return "index" if known else "none"
+
+    def rows(self, _key: str, ids: Sequence[str], columns: Sequence[str], seconds: float) -> Batch:
+        keys = _keys(ids)
+        query = f"SELECT rowid, point FROM points WHERE id IN ({','.join('?' * len(keys))})"
+        with reading(self._path, seconds) as connection:
+            found = connection.execute(query, keys).fetchall()
+        return self._batch([(place, _record(point)) for place, point in found], columns)
 
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)
+
+    def _batch(self, page: Sequence[tuple[int, Record | str]], columns: Sequence[str]) -> Batch:
+        sound = [(place, record) for place, record in page if not isinstance(record, str)]
+        faults = [self.problem(place, fault) for place, fault in page if isinstance(fault, str)]
+        values = [[record if name == WHOLE_RECORD else record.get(name) for _, record in sound] for name in columns]
+        return Batch([place for place, _ in sound], values, faults)
 
     @property
     def _path(self) -> Path:
@@ -89,6 +112,12 @@ class QdrantCollection:
             while rows := connection.execute(query, (last, size)).fetchall():
                 yield [(place, _record(point)) for place, point in rows]
                 last = rows[-1][0]
+
+
+def _keys(ids: Sequence[str]) -> list[str]:
+    """Return what the client calls these points by in its file: their pickled ids in base 64."""
+    pickled = (pickle.dumps(each, protocol) for each in as_stored(ids) for protocol in _PROTOCOLS)
+    return [base64.b64encode(each).decode() for each in pickled]
 
 
 class _Values:

@@ -15,7 +15,7 @@ import msgspec
 from annotator.errors import InputError, Problem
 from annotator.tables import values
 from annotator.tables.columns import HIDDEN, as_object, is_metadata_name, is_row_key, path, remaining
-from annotator.tables.table import FIELDS, WHOLE_RECORD, Batch, Column, Columns, Table
+from annotator.tables.table import FIELDS, WHOLE_RECORD, Batch, Column, Columns, Lookup, Table, Way
 from annotator.tables.values import Faults
 
 __all__ = ["ChunkBatch", "Reading", "SourceRow"]
@@ -63,6 +63,25 @@ class Reading:
         """Read the whole table."""
         for batch in self._table.batches(self._asked):
             yield self._read(batch)
+
+    @property
+    def way(self) -> Way:
+        """Say how single chunks can be found by their id; ids inside an object never are."""
+        key = self._paths["chunk_id"]
+        return self._table.way(key[0]) if isinstance(self._table, Lookup) and len(key) == 1 else "none"
+
+    def fetch(self, ids: Sequence[str], seconds: float) -> ChunkBatch:
+        """Read the chunks with these ids, as `batches` would give them; ids that are not there are left out.
+
+        Raises InputError when reading fails, takes longer than `seconds`, or is not possible for single chunks.
+        """
+        key = self._paths["chunk_id"]
+        if not isinstance(self._table, Lookup) or len(key) > 1:
+            raise InputError(f"Chunks of {self._table.name} cannot be looked up one by one.", hint="Sync instead.")
+        found = self._read(self._table.rows(key[0], ids, self._asked, seconds))
+        wanted = set(ids)
+        found.rows = [row for row in found.rows if row[1] in wanted]
+        return found
 
     def _check(self, found: Sequence[Column]) -> None:
         problems = [

@@ -12,7 +12,8 @@ from annotator.tables.choice import choose
 from annotator.tables.columns import describe
 from annotator.tables.sqlitefile import quoted, reading
 from annotator.tables.sqlitevec import is_part, vec_tables
-from annotator.tables.table import BATCH_ROWS, Batch, Column
+from annotator.tables.table import BATCH_ROWS, Batch, Column, Way
+from annotator.tables.values import as_stored
 
 __all__ = ["SqliteTable", "open_sqlite", "table_names"]
 
@@ -78,6 +79,21 @@ class SqliteTable:
             pages = self._pages(connection, columns, rowid) if rowid else self._stream(connection, columns)
             for rows in pages:
                 yield self._batch(rows, columns)
+
+    def way(self, key: str) -> Way:
+        query = f"EXPLAIN QUERY PLAN SELECT 1 FROM {self._source} WHERE {quoted(key)} IN (?, ?)"
+        with reading(self.path) as connection:
+            steps = [row[3] for row in connection.execute(query, ("", ""))]
+        return "scan" if any(step.startswith("SCAN") for step in steps) else "index"
+
+    def rows(self, key: str, ids: Sequence[str], columns: Sequence[str], seconds: float) -> Batch:
+        keys = as_stored(ids)
+        with reading(self.path, seconds) as connection:
+            place = self._rowid(connection) or "0"
+            chosen = ", ".join([place, *map(quoted, columns)])
+            marks = ",".join("?" * len(keys))
+            query = f"SELECT {chosen} FROM {self._source} WHERE {quoted(key)} IN ({marks})"
+            return self._batch(_page(connection, query, tuple(keys)), columns)
 
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)

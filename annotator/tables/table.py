@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from annotator.errors import Problem
 
-__all__ = ["BATCH_ROWS", "FIELDS", "WHOLE_RECORD", "Batch", "Column", "Columns", "Table"]
+__all__ = ["BATCH_ROWS", "FIELDS", "WHOLE_RECORD", "Batch", "Column", "Columns", "Lookup", "Stamped", "Table", "Way"]
 
 FIELDS: Final = ("chunk_id", "text", "doc_id", "title", "position")
 """The fields of a chunk that one column each is mapped to; metadata takes any number."""
@@ -20,6 +20,10 @@ BATCH_ROWS: Final = 1_000
 
 WHOLE_RECORD: Final = "*"
 """Asked for as a column, an open-ended table gives each record as a whole: its keys differ from row to row."""
+
+
+Way = Literal["index", "scan", "none"]
+"""How single rows are found by their id: by an index in a moment, by looking through all rows, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +92,25 @@ class Table(Protocol):
 
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         """Make a Problem that names the place in this table."""
+
+
+@runtime_checkable
+class Lookup(Protocol):
+    """What a table is as well when single rows of it can be read by their id."""
+
+    def way(self, key: str, /) -> Way:
+        """Say how rows are found by this column; `none` when they cannot be, or when looking would be in the way."""
+
+    def rows(self, key: str, ids: Sequence[str], columns: Sequence[str], seconds: float, /) -> Batch:
+        """Read the rows whose `key` column holds one of the ids, and perhaps others that resemble them.
+
+        Raises InputError when reading fails or takes longer than `seconds`, as far as that can be told.
+        """
+
+
+@runtime_checkable
+class Stamped(Protocol):
+    """What a table in files is as well: whether it was written to shows without reading it."""
+
+    def stamp(self) -> str:
+        """Return something that differs after every change of the files."""

@@ -9,14 +9,14 @@ import codecs
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from annotator.errors import InputError, Problem
 
-__all__ = ["open_text"]
+__all__ = ["open_text", "stamp_of"]
 
 _BLOCK = 1 << 20
 
@@ -35,6 +35,15 @@ def open_text(path: Path, *, newline: str) -> Iterator[TextIO]:
         raise InputError(f"{path} is a broken gzip file: {error}.", hint="Export it again.") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def stamp_of(paths: Sequence[Path]) -> str:
+    """Return how many files there are, their size together and when the newest was written, for comparison."""
+    try:
+        found = [path.stat() for path in paths]
+    except OSError as error:
+        raise InputError(f"{error.filename} cannot be read: {error.strerror or error}.") from error
+    return f"{len(found)} {sum(each.st_size for each in found)} {max(each.st_mtime_ns for each in found)}"
 
 
 def _open(path: Path) -> io.BufferedReader:

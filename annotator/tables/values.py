@@ -13,7 +13,7 @@ from annotator.errors import Problem
 from annotator.model import MAX_ID_LENGTH, id_fault
 from annotator.tables.table import Columns, Table
 
-__all__ = ["Faults", "contents", "documents", "ids", "positions", "texts", "titles"]
+__all__ = ["Faults", "as_stored", "contents", "documents", "ids", "positions", "texts", "titles"]
 
 _SEPARATORS: Final = 5
 _LARGEST: Final = 2**63 - 1
@@ -61,6 +61,17 @@ def ids(values: Sequence[Any], faults: Faults, column: str) -> Sequence[str]:
             faults.add(index, fault, column, "" if value is None else value)
         found.append(chunk_id if isinstance(chunk_id, str) else "")
     return found
+
+
+def as_stored(ids: Sequence[str]) -> list[str | int]:
+    """Return what these chunk ids may stand as in a column: the text, and the number it is the digits of."""
+    found: list[str | int] = list(ids)
+    found += [int(each) for each in ids if each.removeprefix("-").isdecimal() and each.isascii() and _is_number(each)]
+    return found
+
+
+def _is_number(digits: str) -> bool:
+    return len(digits) < 20 and str(int(digits)) == digits and abs(int(digits)) <= _LARGEST
 
 
 def texts(values: Sequence[Any], faults: Faults, column: str) -> Sequence[str]:

@@ -15,7 +15,7 @@ from annotator.model import Person
 from annotator.services import chunk_table
 from annotator.store import people
 from annotator.store.database import Workspace
-from annotator.tables import Columns, guess, list_tables, open_table
+from annotator.tables import Columns, Reading, guess, list_tables, open_table
 from annotator.tables import postgres as module
 from annotator.tables.postgres_server import parse
 from annotator.tables.table import BATCH_ROWS
@@ -341,3 +341,32 @@ def _many(rows: int) -> tuple[str, str]:
         "CREATE TABLE chunks (id bigint PRIMARY KEY, text text)",
         f"INSERT INTO chunks SELECT n, 'text ' || n FROM generate_series(1, {rows}) AS n",
     )
+
+
+@pytest.mark.parametrize(("layout", "table"), [(layout, table) for layout, table, _ in LAYOUTS])
+def test_single_chunks_of_every_layout_are_found_by_their_id(
+    layout: str, table: str, postgres: Postgres, shared: Path, read_all
+) -> None:
+    postgres.database("one", shared / "tables" / layout / "dump.pgvector.sql")
+    url = postgres.reader("one")
+    live = open_table(url, table)
+    one = Reading(live, guess(live.columns(), {})[0])
+    whole = {row[1]: row[1:] for row in read_all(url, table)[0]}
+    asked = sorted(whole)[-2:]
+    assert one.way == "index"  # the handbook is small enough for any way to be quick
+    assert {row[1]: row[1:] for row in one.fetch(asked, 5).rows} == {each: whole[each] for each in asked}
+
+
+def test_a_large_table_is_quick_by_its_key_and_slow_by_another_column(make: Make) -> None:
+    url = make(
+        "CREATE TABLE chunks (id uuid PRIMARY KEY, other text, text text)",
+        "INSERT INTO chunks SELECT gen_random_uuid(), 'o' || n, repeat('words ', 30) FROM generate_series(1, 60000) n",
+        "ANALYZE chunks",
+    )
+    live = open_table(url, "chunks")
+    assert Reading(live, Columns("id", "text")).way == "index"
+    by_other = Reading(live, Columns("other", "text"))
+    assert by_other.way == "scan"
+    assert [row[1] for row in by_other.fetch(["o59999"], 5).rows] == ["o59999"]
+    with pytest.raises(InputError, match="in time"):
+        by_other.fetch(["o59999"], 0.001)
