@@ -190,6 +190,12 @@ class RunQuery:
     """(chunk_id, name of the filter or "")."""
     trace: Mapping[str, object] = field(default_factory=dict)
     """route, filters, rewritten_query, latency_ms, timed_out … as given."""
+    below: Mapping[str, int] = field(default_factory=dict)
+    """Where only the top of a long list was kept: the judged chunks further down, with their ranks, ascending."""
+
+    def rank(self, chunk_id: str) -> int | None:
+        """Return the chunk's rank, counted from 1; None when it is not in the list."""
+        return self.chunk_ids.index(chunk_id) + 1 if chunk_id in self.chunk_ids else self.below.get(chunk_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ def command(
     from annotator.metrics.evaluation import Evaluation, evaluate
     from annotator.metrics.gate import read_gate
     from annotator.metrics.report import report
+    from annotator.metrics.runcontent import Kept
     from annotator.metrics.runs import Run
 
     if form == "junit" and gate is None:
@@ -78,8 +79,11 @@ def command(
     table = read_chunks(chunks) if chunks else None
     drifted = _drifted(gold_set, table if level != "span" else None, numbered)
 
+    # documents and quotes are looked for in the whole list
+    kept = Kept(max(cuts), gold_set.grades) if level == "chunk" else None
+
     def scored(path: str) -> Evaluation:
-        run = Run.load(path)
+        run = Run.load(path, kept=kept)
         evaluation = evaluate(gold_set, run, k=cuts, threshold=threshold, by=by, level=level, chunks=table)
         if not evaluation.counts["answered"]:
             raise InputError(

@@ -90,7 +90,8 @@ def _findings(evaluation: Evaluation, answer: RunQuery, drifted: Collection[str]
     if filtered:
         yield Finding(query_id, "filtered", tuple(sorted(filtered)), None)
     below = {chunk_id: rank for rank, chunk_id in enumerate(answer.candidates, 1) if chunk_id in lost}
-    below |= {answer.chunk_ids[rank - 1]: rank for rank in ranks if rank > k}
+    below |= {answer.chunk_ids[rank - 1]: rank for rank in ranks if k < rank <= len(answer.chunk_ids)}
+    below |= {chunk_id: rank for chunk_id, rank in answer.below.items() if chunk_id in lost}
     missing = lost - filtered - below.keys()
     if missing and answer.chunk_ids and not timed_out:
         yield Finding(query_id, "missing", tuple(sorted(missing)), None)

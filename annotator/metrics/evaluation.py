@@ -123,8 +123,8 @@ def evaluate(
     judged = {f"Judged@{cut}": (0, 0) for cut in cuts}
     relevant: dict[str, frozenset[str]] = {}
     for query_id in query_ids:
-        answer = run.queries.get(query_id)
-        ranked = GradedList.of(answer.chunk_ids if answer else (), gold.grades[query_id], threshold, cuts[-1])
+        answer = run.queries.get(query_id, RunQuery(query_id))
+        ranked = GradedList.of(answer, gold.grades[query_id], threshold, cuts[-1])
         relevant[query_id], relevant_ranks[query_id] = ranked.relevant_chunks, ranked.relevant_ranks
         values = per_query[query_id] = {name: measure.value(ranked) for name, measure in measures.items()}
         ends = query_bounds[query_id] = {}

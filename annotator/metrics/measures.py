@@ -13,6 +13,7 @@ from math import log2
 from sys import maxsize
 
 from annotator.errors import InputError
+from annotator.model import RunQuery
 
 __all__ = ["DEFINITIONS", "Definition", "GradedList", "Measure", "all_measures", "check_cuts", "parse"]
 
@@ -36,12 +37,16 @@ class GradedList:
         return len(self.relevant_chunks)
 
     @classmethod
-    def of(cls, chunk_ids: Sequence[str], judged: Mapping[str, int], threshold: int, depth: int) -> GradedList:
+    def of(cls, answer: RunQuery, judged: Mapping[str, int], threshold: int, depth: int) -> GradedList:
         """Grade a ranked list; cut-offs go down to `depth`, `threshold` is at least 1."""
+        chunk_ids = answer.chunk_ids
         relevant = frozenset([chunk_id for chunk_id, grade in judged.items() if grade >= threshold])
         return cls(
             list(map(judged.get, chunk_ids[:depth])),
-            list(compress(range(1, len(chunk_ids) + 1), map(relevant.__contains__, chunk_ids))),
+            [
+                *compress(range(1, len(chunk_ids) + 1), map(relevant.__contains__, chunk_ids)),
+                *(rank for chunk_id, rank in answer.below.items() if chunk_id in relevant),
+            ],
             relevant,
             sorted((grade for grade in judged.values() if grade > 0), reverse=True),
         )

@@ -11,24 +11,28 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from math import isfinite
 from operator import sub
+from typing import Generic, TypeVar
 
 from annotator.errors import Problem
 from annotator.model import id_fault
 
-__all__ = ["Ordered", "best_first", "list_faults"]
+__all__ = ["Id", "Ordered", "best_first", "list_faults"]
+
+
+Id = TypeVar("Id", str, bytes)
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class Ordered(Generic[Id]):
     """A list in the order of the rule. `moved`: it came in another one. `narrow`: see `best_first`."""
 
-    chunk_ids: tuple[str, ...]
+    chunk_ids: tuple[Id, ...]
     scores: tuple[float, ...]
     moved: bool
     narrow: bool
 
 
-def best_first(chunk_ids: Sequence[str], scores: Sequence[float]) -> Ordered:
+def best_first(chunk_ids: Sequence[Id], scores: Sequence[float]) -> Ordered[Id]:
     """Order a list by the rule; the scores must be finite.
 
     `narrow` says that two neighbours differ in 64 bits but not in 32, where older tools see a tie.

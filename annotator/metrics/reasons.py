@@ -65,8 +65,8 @@ def lost_chunks(
             continue
         if chunk_id in filters:
             yield chunk_id, f"filtered out ({filters[chunk_id]})" if filters[chunk_id] else "filtered out"
-        elif chunk_id in answer.chunk_ids:
-            yield chunk_id, f"at rank {answer.chunk_ids.index(chunk_id) + 1}"
+        elif (rank := answer.rank(chunk_id)) is not None:
+            yield chunk_id, f"at rank {rank}"
         elif chunk_id in answer.candidates:
             yield chunk_id, f"a candidate at rank {answer.candidates.index(chunk_id) + 1}, not returned"
         else:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from annotator.errors import InputError, Problem
-from annotator.metrics.ranking import best_first, list_faults
+from annotator.metrics.ranking import Id, Ordered, best_first, list_faults
 from annotator.model import RunQuery, id_fault
 
-__all__ = ["Rows", "RunContent", "add_by_score", "add_written", "score_of"]
+__all__ = ["Kept", "Rows", "RunContent", "add_by_score", "add_written", "score_of"]
 
 _NUMBER: Final = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
 _NOT_FINITE: Final = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of long lists: the first `depth` chunks, and those `judged` (by query) at their ranks."""
+
+    depth: int
+    judged: Mapping[str, Collection[str]]
 
 
 @dataclass(slots=True)
@@ -72,12 +80,16 @@ class RunContent:
         if scores is None:
             ranked, ordered = tuple(chunk_ids), None
         else:
-            by_rule = best_first(chunk_ids, scores)
+            by_rule = self.ordered(query, best_first(chunk_ids, scores))
             ranked, ordered = by_rule.chunk_ids, by_rule.scores
-            self.reordered += by_rule.moved
-            if by_rule.narrow:
-                self.narrow.append(query)
         self.queries[query] = RunQuery(query, ranked, ordered, candidates, filtered_out, trace or {})
+
+    def ordered(self, query_id: str, by_rule: Ordered[Id]) -> Ordered[Id]:
+        """Note for the warnings what the order of a list shows, and hand it on."""
+        self.reordered += by_rule.moved
+        if by_rule.narrow:
+            self.narrow.append(query_id)
+        return by_rule
 
     def finish(self) -> RunContent:
         """Return the content, or raise InputError with every fault found."""

@@ -9,6 +9,7 @@ from os import PathLike
 
 from annotator import model
 from annotator.gold.textfile import decode, read_bytes, unpack
+from annotator.metrics.runcontent import Kept
 from annotator.metrics.runfiles import read_rankings, read_run
 from annotator.metrics.trecrun import read_regular_trec
 
@@ -21,14 +22,15 @@ class Run(model.Run):
     __slots__ = ()
 
     @classmethod
-    def load(cls, path: str | PathLike[str], name: str = "") -> Run:
+    def load(cls, path: str | PathLike[str], name: str = "", kept: Kept | None = None) -> Run:
         """Read a run: TREC, JSON, JSONL trace or a table with header, also gzipped; told by content.
 
-        Without a name it is called as its header says, or as its file. Raises InputError listing every fault.
+        Without a name it is called as its header says, or as its file. With `kept`, the rest of long TREC lists may be
+        left out. Raises InputError listing every fault.
         """
         place = os.fspath(path)
         # a pipe can be read only once, so it goes the way that reads everything
-        regular = read_regular_trec(place) if os.path.isfile(place) else None
+        regular = read_regular_trec(place, kept) if os.path.isfile(place) else None
         if regular is None:
             return cls.from_bytes(read_bytes(place), place, name)
         content, digest = regular

@@ -13,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotator.errors import InputError
+from annotator.gold.goldset import GoldSet
 from annotator.metrics import trecrun
+from annotator.metrics.evaluation import evaluate
+from annotator.metrics.reasons import lost_chunks
+from annotator.metrics.report import as_json, report
+from annotator.metrics.runcontent import Kept
 from annotator.metrics.runfiles import read_run
 from annotator.metrics.runs import Run
 from annotator.metrics.trecrun import read_regular_trec
@@ -213,3 +218,38 @@ def test_no_bytes_make_it_crash(data: bytes) -> None:
     for head in ("", "{", '{"query_id": "q", "results": [', "query_id,chunk_id,score\n", "q Q0 a 1 1.0 t\n"):
         with suppress(InputError):
             read_run(head + text, "file")
+
+
+@given(
+    st.dictionaries(
+        st.tuples(st.sampled_from(["q1", "q2", "u"]), st.sampled_from("abcdefghij")),
+        st.integers(-9, 9),
+        min_size=1,
+    ),
+    st.dictionaries(
+        st.tuples(st.sampled_from(["q1", "q2"]), st.sampled_from("abcdefghijé")), st.integers(0, 3), min_size=1
+    ),
+    st.integers(1, 4),
+)
+def test_what_is_left_out_of_long_lists_changes_nothing_in_the_report(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: dict[tuple[str, str], int],
+    judged: dict[tuple[str, str], int],
+    depth: int,
+) -> None:
+    place = tmp_path_factory.mktemp("run") / "run"
+    place.write_text("\n".join(f"{query} Q0 {chunk} 1 {rows[query, chunk]} t" for query, chunk in sorted(rows)))
+    grades: dict[str, dict[str, int]] = {}
+    for (query, chunk), grade in judged.items():
+        grades.setdefault(query, {})[chunk] = grade
+    gold = GoldSet.of(grades)
+    kept = Run.load(place, kept=Kept(depth, gold.grades))
+    assert all(len(answer.chunk_ids) <= depth for answer in kept.queries.values())
+    reports = [
+        report([evaluate(gold, run, k=[depth])], baseline=evaluate(gold, Run.of({"q1": {"a": 1.0}}), k=[depth]))
+        for run in (kept, Run.load(place))
+    ]
+    assert as_json(reports[0], per_query=True) == as_json(reports[1], per_query=True)
+    for one in gold.grades:
+        lost = [list(lost_chunks(found.runs[0].evaluation, None, one, depth)) for found in reports]
+        assert lost[0] == lost[1]
