@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from operator import getitem
+from operator import getitem, itemgetter
 from random import Random
 
 from annotator.errors import Conflict
@@ -80,15 +80,11 @@ def compare(candidate: Evaluation, baseline: Evaluation, names: Collection[str] 
                 hint="Score both against the same gold set version.",
             )
     names = [name for name in candidate.measures if name not in candidate.judged and (names is None or name in names)]
-    everything = tuple(candidate.per_query)
-    parts = [
-        (part.facet, part.value, {name: _paired(candidate, baseline, name, part.query_ids) for name in names})
-        for part in candidate.slices
-    ]
+    parts = [(part.facet, part.value, _paired(candidate, baseline, names, part.query_ids)) for part in candidate.slices]
     adjusted = {name: holm([measures[name].p_value for _, _, measures in parts]) for name in names}
     return Comparison(
         baseline.run.name,
-        {name: _paired(candidate, baseline, name, everything) for name in names},
+        _paired(candidate, baseline, names, tuple(candidate.per_query)),
         tuple(
             SliceComparison(facet, value, measures, {name: adjusted[name][place] for name in names})
             for place, (facet, value, measures) in enumerate(parts)
@@ -96,16 +92,36 @@ def compare(candidate: Evaluation, baseline: Evaluation, names: Collection[str] 
     )
 
 
-def _paired(candidate: Evaluation, baseline: Evaluation, name: str, query_ids: Sequence[str]) -> Difference:
-    return difference(
-        [baseline.per_query[query_id][name] for query_id in query_ids],
-        [candidate.per_query[query_id][name] for query_id in query_ids],
+def _paired(
+    candidate: Evaluation, baseline: Evaluation, names: Sequence[str], query_ids: Sequence[str]
+) -> dict[str, Difference]:
+    before, after = (
+        [[scored.per_query[query_id][name] for query_id in query_ids] for name in names]
+        for scored in (baseline, candidate)
     )
+    deltas = [_deltas(*columns) for columns in zip(before, after, strict=True)]
+    intervals = _bootstrap_intervals(deltas, SEED)
+    found = map(_difference, before, after, deltas, intervals)
+    return dict(zip(names, found, strict=True))
 
 
 def difference(baseline: Sequence[float], candidate: Sequence[float], seed: int = SEED) -> Difference:
     """Compare values paired by place."""
-    deltas = [new - old for old, new in zip(baseline, candidate, strict=True)]
+    deltas = _deltas(baseline, candidate)
+    return _difference(baseline, candidate, deltas, _bootstrap_intervals([deltas], seed)[0], seed)
+
+
+def _deltas(baseline: Sequence[float], candidate: Sequence[float]) -> list[float]:
+    return [new - old for old, new in zip(baseline, candidate, strict=True)]
+
+
+def _difference(
+    baseline: Sequence[float],
+    candidate: Sequence[float],
+    deltas: Sequence[float],
+    interval: tuple[float, float],
+    seed: int = SEED,
+) -> Difference:
     before, after = mean(baseline), mean(candidate)
     wins, losses = sum(delta > 0 for delta in deltas), sum(delta < 0 for delta in deltas)
     return Difference(
@@ -113,7 +129,7 @@ def difference(baseline: Sequence[float], candidate: Sequence[float], seed: int 
         after,
         after - before,
         randomisation_p(deltas, seed),
-        _bootstrap_interval(deltas, seed),
+        interval,
         wins,
         losses,
         len(deltas) - wins - losses,
@@ -153,13 +169,21 @@ def _signed_sums(deltas: Sequence[float]) -> list[list[float]]:
     return tables
 
 
-def _bootstrap_interval(deltas: Sequence[float], seed: int) -> tuple[float, float]:
-    """95 % percentile interval of the mean difference over resampled queries."""
-    if not any(deltas):
-        return 0.0, 0.0
-    random, n = Random(seed), len(deltas)
-    means = sorted(sum(random.choices(deltas, k=n)) / n for _ in range(RESAMPLES))
-    return means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES) - 1]
+def _bootstrap_intervals(columns: Sequence[Sequence[float]], seed: int) -> list[tuple[float, float]]:
+    """95 % percentile intervals of the mean differences over resampled queries; every column has the same draws."""
+    moved = [deltas for deltas in columns if any(deltas)]
+    sums: list[list[float]] = [[] for _ in moved]
+    if moved:
+        random, n = Random(seed), len(moved[0])
+        for _ in range(RESAMPLES):
+            # drawing costs more than summing, so it is done once; a single place would not come as a tuple
+            drawn = random.choices(range(n), k=n)
+            take = itemgetter(*drawn, drawn[0])
+            for column, deltas in zip(sums, moved, strict=True):
+                column.append(sum(take(deltas)[:-1]) / n)
+    low, high = int(0.025 * RESAMPLES), int(0.975 * RESAMPLES) - 1
+    ends = iter([(means[low], means[high]) for means in map(sorted, sums)])
+    return [next(ends) if any(deltas) else (0.0, 0.0) for deltas in columns]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
