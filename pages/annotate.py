@@ -4,7 +4,7 @@ import streamlit as st
 
 from annotator.ui import annotate, shell
 
-session = shell.require("annotator")
+session = shell.require("grade chunks")
 
 with shell.errors():
     desk = annotate.opened(session)

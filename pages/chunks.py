@@ -3,7 +3,7 @@
 from annotator.services import chunks as table
 from annotator.ui import chunks, shell
 
-session = shell.require("reader")
+session = shell.require("look around")
 
 with shell.errors():
     chunks.header(session, table.state(session.workspace))

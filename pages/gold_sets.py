@@ -3,7 +3,7 @@
 from annotator.services import gold
 from annotator.ui import blocks, gold_sets, shell, versions
 
-session = shell.require("reader")
+session = shell.require("look around")
 
 with shell.errors():
     blocks.title("Gold sets")

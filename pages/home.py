@@ -3,7 +3,7 @@
 from annotator.services import overview
 from annotator.ui import blocks, home, shell
 
-session = shell.require("reader")
+session = shell.require("look around")
 
 with shell.errors():
     found = overview.home(session.workspace, session.who)

@@ -5,7 +5,7 @@ import streamlit as st
 from annotator.services import preview
 from annotator.ui import comparison, diagnosis, gate, metrics, ranking, run_overview, shell, text
 
-session = shell.require("reader")
+session = shell.require("look around")
 
 with shell.errors():
     stored = preview.stored_runs(session.workspace)

@@ -5,7 +5,7 @@ import streamlit as st
 from annotator.services import questions
 from annotator.ui import bring_in, queries, shell
 
-session = shell.require("reader")
+session = shell.require("look around")
 
 with shell.errors():
     rows = questions.rows(session.workspace, session.who)

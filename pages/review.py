@@ -4,7 +4,7 @@ import streamlit as st
 
 from annotator.ui import agreement, audit, blocks, review, second_look, shell
 
-session = shell.require("reviewer")
+session = shell.require("settle labels")
 
 with shell.errors():
     blocks.title("Review")

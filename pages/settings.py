@@ -4,7 +4,7 @@ import streamlit as st
 
 from annotator.ui import blocks, connection, settings, shell
 
-session = shell.require("reader")
+session = shell.require("look around")
 
 with shell.errors():
     blocks.title("Settings")

@@ -35,7 +35,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
             command = annotator.get_command(ctx, name)
             if isinstance(command, click.Group):
                 yield from ((f"{name} {inner}", found) for inner, found in command.commands.items())
-            elif command is not None:
+            if command is not None and not (isinstance(command, click.Group) and not command.invoke_without_command):
                 yield name, command
 
 

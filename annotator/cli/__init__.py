@@ -43,6 +43,7 @@ COMMANDS: Final = {
     "import": "annotator.cli.imports",
     "status": "annotator.cli.status",
     "agreement": "annotator.cli.agreement",
+    "people": "annotator.cli.people",
     "release": "annotator.cli.release",
     "export": "annotator.cli.export",
     "verify": "annotator.cli.verify",

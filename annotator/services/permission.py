@@ -1,6 +1,7 @@
 """Who may do what: one table of actions and roles, and the check that every changing service makes.
 
-Names are chosen, not proven, so this keeps people from mistakes; what keeps strangers out is who can reach the machine.
+Without sign-in names are chosen, not proven, and this keeps people from mistakes; with sign-in it also keeps out
+whoever was not let in.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ __all__ = ["MAY", "ROLES", "Action", "allows", "require"]
 ROLES: Final = ("annotator", "reviewer", "admin", "reader")
 
 Action = Literal[
+    "look around",
     "grade chunks",
     "write questions",
     "import runs",
@@ -32,15 +34,17 @@ Action = Literal[
     "change the rubric",
     "change the facets",
     "change the gate",
-    "add people",
+    "manage people",
     "back up and restore",
 ]
 
+_EVERYBODY: Final = frozenset(ROLES)
 _ALL_WHO_LABEL: Final = frozenset(("annotator", "reviewer", "admin"))
 _ALL_WHO_DECIDE: Final = frozenset(("reviewer", "admin"))
 _ADMINS: Final = frozenset(("admin",))
 
 MAY: Final[Mapping[Action, frozenset[str]]] = {
+    "look around": _EVERYBODY,
     "grade chunks": _ALL_WHO_LABEL,
     "write questions": _ALL_WHO_LABEL,
     "import runs": _ALL_WHO_LABEL,
@@ -55,10 +59,10 @@ MAY: Final[Mapping[Action, frozenset[str]]] = {
     "change the rubric": _ADMINS,
     "change the facets": _ADMINS,
     "change the gate": _ADMINS,
-    "add people": _ADMINS,
+    "manage people": _ADMINS,
     "back up and restore": _ADMINS,
 }
-"""Action to the roles that may; readers change nothing. Joining under a name is open to everybody."""
+"""Action to the roles that may; readers change nothing. Pages open to whoever may do what they are for."""
 
 
 def allows(person: Person, action: Action) -> bool:

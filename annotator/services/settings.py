@@ -1,6 +1,6 @@
-"""What admins set for the whole workspace: the rubric with its version, the people; and what there is to know about it.
+"""What admins set for the whole workspace: the rubric with its version; and what there is to know about it.
 
-The chunk table is `chunk_table.py`, the facets are `facets.py`.
+The chunk table is `chunk_table.py`, the facets are `facets.py`, the people are `team.py`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from annotator.errors import Conflict, InputError
-from annotator.model import Person
-from annotator.services.permission import ROLES, require
-from annotator.services.team import checked_name
-from annotator.store import events, people, settings
+from annotator.services.permission import require
+from annotator.store import events, settings
 from annotator.store.database import Workspace
 from annotator.store.migrations import VERSION
 
-__all__ = ["About", "Rubric", "about", "add_person", "rubric", "set_rubric", "table_columns"]
+__all__ = ["About", "Rubric", "about", "rubric", "set_rubric", "table_columns"]
 
 LONGEST_RUBRIC = 100_000
 
@@ -71,19 +69,6 @@ def set_rubric(workspace: Workspace, who: str, text: str, *, seen: int) -> Rubri
             connection, who, "rubric changed", "setting:rubric",
             old={"version": old.version, "text": old.text}, new={"version": new.version, "text": text},
         )  # fmt: skip
-    return new
-
-
-def add_person(workspace: Workspace, who: str, name: str, role: str) -> Person:
-    """Add a person. Raises Forbidden for anybody but an admin, Conflict when the name is taken."""
-    name = checked_name(name)
-    if role not in ROLES:
-        raise InputError(f"There is no role {role!r}.", hint=f"Choose of {', '.join(ROLES)}.")
-    with workspace.write() as connection:
-        require(connection, who, "add people")
-        new = Person(name, role)
-        if not people.add(connection, new, who):
-            raise Conflict(f"There is somebody called {name!r} already.", hint="Add a second name or an initial.")
     return new
 
 

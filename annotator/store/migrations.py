@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "migrate"]
 
-VERSION = 3
+VERSION = 6
 
 _START = (
     # The mirror of the live chunk table. row_hash covers every column, sha256 the text alone.
@@ -152,6 +152,16 @@ _DRIFT = (
         UNIQUE (query_id, chunk_id, sha256, to_chunk_id, to_sha256))""",
 )
 
+_SIGN_IN = (
+    # Who is who at the provider of identities: bound to what never changes there, not to a name anybody may choose.
+    """CREATE TABLE identities (
+        subject TEXT PRIMARY KEY, name TEXT NOT NULL REFERENCES people (name), email TEXT NOT NULL,
+        linked_at TEXT NOT NULL)""",
+    "CREATE INDEX identities_by_name ON identities (name)",
+    """CREATE TRIGGER people_no_delete BEFORE DELETE ON people
+        BEGIN SELECT RAISE(ABORT, 'people are deactivated, never deleted'); END""",
+)
+
 _APPEND_ONLY = ("judgments", "adjudications", "versions", "version_files", "events", "judged_texts", "judged_chunks")
 
 # INSERT OR REPLACE removes a row without firing its DELETE trigger, so a taken key is refused before that.
@@ -207,6 +217,12 @@ def _migrations() -> Any:
         _never_changed(db, "set_aside")
         _never_replaced(db, "set_aside", "aside_id = NEW.aside_id")
         db.execute("PRAGMA user_version = 3")
+
+    @migrations()
+    def m0006_identity(db: Database) -> None:
+        for statement in _SIGN_IN:
+            db.execute(statement)
+        db.execute("PRAGMA user_version = 6")
 
     return migrations
 

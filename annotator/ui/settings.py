@@ -6,7 +6,7 @@ The chunk table's connection is `connection.py`.
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -15,6 +15,7 @@ import streamlit as st
 from annotator.errors import InputError, Problem
 from annotator.services import facets, settings, team
 from annotator.services.facets import FacetSchema
+from annotator.services.team import Member
 from annotator.ui import blocks, text
 from annotator.ui.blocks import Pair
 from annotator.ui.shell import Session
@@ -111,22 +112,58 @@ def _schema(names: str, edited: Mapping[str, Any]) -> FacetSchema:
 
 
 def people(session: Session) -> None:
-    """List the people, and let an admin add one."""
-    everyone = team.everyone(session.workspace)
+    """List the people, and let an admin change their roles, take them out, let them back in, and add some."""
+    everyone = team.members(session.workspace)
+    signs_in = session.signs_in
     blocks.heading("People", blocks.count(len(everyone), "person", "people"))
     blocks.table(
-        ("Name", "Role", ""), [(one.name, one.role, "" if one.active else "no longer works here") for one in everyone]
+        ("Name", "Role", "Signs in as", "") if signs_in else ("Name", "Role", ""),
+        [_row(one, signs_in=signs_in) for one in everyone],
     )
-    if not session.may("add people"):
+    if not session.may("manage people"):
+        return
+    _change_person(session, everyone)
+    if signs_in:
+        text.line(["Who signs in for the first time appears here as a reader: give them the role they need."])
         return
     with st.form("person", clear_on_submit=True):
         name_box, role_box, button = st.columns([0.4, 0.38, 0.22], vertical_alignment="bottom")
-        name = name_box.text_input("Name", max_chars=80, placeholder="as it stands beside the labels")
-        role = role_box.selectbox("Role", list(_ROLES), format_func=lambda one: _ROLES[one])
+        name = name_box.text_input(
+            "Name", max_chars=80, placeholder="as it stands beside the labels", key="person.name"
+        )
+        role = role_box.selectbox("Role", list(_ROLES), format_func=lambda one: _ROLES[one], key="person.role")
         if button.form_submit_button("Add", type="primary", width="stretch"):
-            added = settings.add_person(session.workspace, session.who, name, role)
+            added = team.add(session.workspace, session.who, name, role)
             _say(f"{added.name} can now work here as {added.role}.")
     text.line(["Names are a convenience on one machine, not a sign-in: anybody at this computer can pick any of them."])
+
+
+def _row(one: Member, *, signs_in: bool) -> tuple[str, ...]:
+    emails = ", ".join(email or subject for subject, email in one.identities) or "nobody signs in as this person"
+    standing = "" if one.person.active else "no longer works here"
+    return (one.person.name, one.person.role, *((emails,) if signs_in else ()), standing)
+
+
+def _change_person(session: Session, everyone: Sequence[Member]) -> None:
+    """Another role for somebody, or an end or a new beginning of their work here."""
+    named = {one.person.name: one.person for one in everyone}
+    whom, role, save, leave = st.columns([0.4, 0.38, 0.11, 0.11], vertical_alignment="bottom")
+    name = whom.selectbox("Change", list(named), index=None, placeholder="Choose a person", key="people.who")
+    person = named.get(name or "")
+    wanted = role.selectbox(
+        "Role", list(_ROLES), index=list(_ROLES).index(person.role) if person else None, disabled=person is None,
+        format_func=lambda one: _ROLES[one], key=f"people.role:{person}", placeholder="",
+    )  # fmt: skip
+    if save.button("Save", key="people.save", disabled=person is None or wanted == person.role, width="stretch"):
+        changed = team.set_role(session.workspace, session.who, str(name), str(wanted))
+        _say(f"{changed.name} works here as {changed.role} from now on.")
+    if person is None or person.active:
+        if leave.button("Deactivate", key="people.deactivate", disabled=person is None, width="stretch"):
+            team.deactivate(session.workspace, session.who, str(name))
+            _say(f"{name} no longer works here. Everything {name} did stays, under the same name.")
+    elif leave.button("Reactivate", key="people.activate", width="stretch"):
+        team.activate(session.workspace, session.who, person.name)
+        _say(f"{person.name} can work here again as {person.role}.")
 
 
 def about(session: Session) -> None:

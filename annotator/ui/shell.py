@@ -1,7 +1,7 @@
 """The frame of every page: navigation, the guard, the person, error messages, and the warm-up of the process.
 
 `require` is called first by every page, because a page file can be reached by a deep link before the entry script
-has ever run; it sends such a visit through the entry script and lets nobody past without a name and a workspace.
+has ever run; it sends such a visit through the entry script and lets nobody past without a person and a workspace.
 """
 
 from __future__ import annotations
@@ -9,42 +9,46 @@ from __future__ import annotations
 import gc
 import sqlite3
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import streamlit as st
 
 from annotator.errors import AnnotatorError, Forbidden
 from annotator.model import Person
-from annotator.services import permission
+from annotator.services import permission, team
 from annotator.services.permission import Action
 from annotator.services.workspace import Workspace, find_workspace, project_root
-from annotator.ui import identity, text, welcome
+from annotator.ui import identity, sign_in, text, welcome
 
 __all__ = ["Session", "errors", "page", "pages", "require", "run"]
 
-_PAGES = (
-    # path, title, icon, least role
-    ("home", "Home", ":material/home:", "reader"),
-    ("annotate", "Annotate", ":material/edit_note:", "annotator"),
-    ("queries", "Queries", ":material/quiz:", "reader"),
-    ("review", "Review", ":material/rate_review:", "reviewer"),
-    ("gold_sets", "Gold sets", ":material/verified:", "reader"),
-    ("metrics", "Metrics", ":material/monitoring:", "reader"),
-    ("chunks", "Chunks", ":material/description:", "reader"),
-    ("settings", "Settings", ":material/settings:", "reader"),
-)
-_RANK = {"reader": 0, "annotator": 1, "reviewer": 2, "admin": 3}
+_PAGES: Final[Mapping[str, tuple[str, str, Action]]] = {
+    # name: title, icon, what it is for; who may not do that is not offered the page
+    "home": ("Home", ":material/home:", "look around"),
+    "annotate": ("Annotate", ":material/edit_note:", "grade chunks"),
+    "queries": ("Queries", ":material/quiz:", "look around"),
+    "review": ("Review", ":material/rate_review:", "settle labels"),
+    "gold_sets": ("Gold sets", ":material/verified:", "look around"),
+    "metrics": ("Metrics", ":material/monitoring:", "look around"),
+    "chunks": ("Chunks", ":material/description:", "look around"),
+    "settings": ("Settings", ":material/settings:", "look around"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a page works with: the workspace and the person in front of the screen."""
+    """What a page works with: the workspace and the person in front of the screen.
+
+    `signs_in` says whether the person is proven, not picked from the list of names.
+    """
 
     workspace: Workspace
     person: Person
+    signs_in: bool = False
 
     @property
     def who(self) -> str:
@@ -60,7 +64,7 @@ def pages() -> dict[str, st.Page]:
     folder = project_root() / "pages"
     return {
         name: st.Page(folder / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "home")
-        for name, title, icon, _ in _PAGES
+        for name, (title, icon, _) in _PAGES.items()
     }
 
 
@@ -83,40 +87,45 @@ def run() -> None:
     warm_up()
 
 
-def require(role: str = "reader") -> Session:
-    """Let the page go on only inside the app, with a workspace and a person of at least this role."""
+def require(action: Action) -> Session:
+    """Let the page go on only inside the app, with a workspace and a person who may do what the page is for."""
     if not st.session_state.get("shell.entered"):
         st.navigation(list(pages().values()), position="hidden")
         st.rerun()
+    with errors():
+        here = sign_in.way()
     workspace = find_workspace()
     if not workspace.exists:
-        welcome.show(workspace)
+        welcome.show(workspace, offered=not here.proven)
         st.stop()
     with errors():
         _open(str(workspace.home), workspace.database.stat().st_ino)
         person = identity.chosen(workspace)
     if person is None:
         with errors():
-            identity.picker(workspace)
+            identity.ask(workspace)
         st.stop()
     identity.switcher(person)
-    if _RANK[person.role] < _RANK[role]:
+    if not permission.allows(person, action):
+        roles = ", ".join(role for role in permission.ROLES if role in permission.MAY[action])
         text.problem(
-            Forbidden(f"This page is for people who are at least {role}.", hint="Ask an admin of the workspace.")
+            Forbidden(
+                f"This page is for those who {action} ({roles}); you are here as {person.role}.",
+                hint=team.whom_to_ask(workspace, person.name, signing_in=here.proven),
+            )
         )
         st.stop()
-    return Session(workspace, person)
+    return Session(workspace, person, here.proven)
 
 
 def _open_pages() -> list[str]:
     """Return the pages the person in front of the screen may open; what would be refused is not offered."""
-    role = "annotator"  # nobody was picked yet
     workspace = find_workspace()
+    person = None
     if workspace.exists:
         with suppress(AnnotatorError):  # the page itself says what is wrong
             person = identity.chosen(workspace)
-            role = person.role if person else role
-    return [name for name, _, _, least in _PAGES if _RANK[least] <= _RANK[role]]
+    return [name for name, (_, _, action) in _PAGES.items() if person and permission.allows(person, action)]
 
 
 @contextmanager

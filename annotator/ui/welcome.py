@@ -12,8 +12,8 @@ from annotator.ui import text
 __all__ = ["show"]
 
 
-def show(workspace: Workspace) -> None:
-    """Offer to make the workspace that is missing."""
+def show(workspace: Workspace, *, offered: bool) -> None:
+    """Offer to make the workspace that is missing; where people sign in, that is for whoever runs the server."""
     _, middle, _ = st.columns([1, 2, 1])
     with middle:
         st.title("Annotator")
@@ -21,6 +21,9 @@ def show(workspace: Workspace) -> None:
             "Golden sets for search and RAG: write questions, find the chunks that answer them, grade them, and freeze "
             "the result as the ruler every retrieval change is measured by."
         )
+        if not offered:
+            text.box("There is no workspace yet. Whoever runs the server makes one: python -m annotator init")
+            return
         demo = st.button("Start with the demo", type="primary", key="start_demo")
         own = st.button("Start empty, with my own chunk table", key="start_empty")
         st.caption(

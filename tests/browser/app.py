@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,10 +45,13 @@ def browser() -> Iterator[Browser]:
 
 
 class App:
-    """A Streamlit server over a script of the project; `stop` or `kill` ends it."""
+    """A Streamlit server over a script of the project; `stop` or `kill` ends it. `settings` are Streamlit's options."""
 
-    def __init__(self, home: Path | None = None, script: str = "streamlit_app.py", port: int = 0) -> None:
+    def __init__(
+        self, home: Path | None = None, script: str = "streamlit_app.py", port: int = 0, settings: Sequence[str] = ()
+    ) -> None:
         self.port = port or free_port()
+        self.settings = settings
         self.environment = {**os.environ, **({"ANNOTATOR_HOME": str(home)} if home else {})}
         self.script = script
         self.process: subprocess.Popen[bytes]
@@ -62,6 +65,7 @@ class App:
         """Start the server and wait until it answers."""
         options = ("--server.port", str(self.port), "--server.headless", "true", "--server.address", "127.0.0.1")
         command = [sys.executable, "-m", "streamlit", "run", self.script, *options, "--server.fileWatcherType", "none"]
+        command += self.settings
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

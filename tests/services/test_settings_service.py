@@ -41,18 +41,18 @@ def test_only_admins_change_settings(workspace: Workspace) -> None:
     with pytest.raises(Forbidden):
         settings.set_rubric(workspace, "Ben", "mine", seen=0)
     with pytest.raises(Forbidden):
-        settings.add_person(workspace, "Ben", "Cleo", "admin")
+        team.add(workspace, "Ben", "Cleo", "admin")
 
 
 def test_people_are_added_once_with_a_known_role(workspace: Workspace) -> None:
-    assert settings.add_person(workspace, "Ana", " Cleo  Doe ", "reviewer") == Person("Cleo Doe", "reviewer")
+    assert team.add(workspace, "Ana", " Cleo  Doe ", "reviewer") == Person("Cleo Doe", "reviewer")
     assert team.find(workspace, "Cleo Doe") == Person("Cleo Doe", "reviewer")
     with pytest.raises(Conflict):
-        settings.add_person(workspace, "Ana", "Cleo Doe", "annotator")
+        team.add(workspace, "Ana", "Cleo Doe", "annotator")
     with pytest.raises(InputError, match="no role"):
-        settings.add_person(workspace, "Ana", "Dan", "owner")
+        team.add(workspace, "Ana", "Dan", "owner")
     with pytest.raises(InputError):
-        settings.add_person(workspace, "Ana", "", "annotator")
+        team.add(workspace, "Ana", "", "annotator")
 
 
 def test_about_names_the_folder_and_the_gold_set(workspace: Workspace) -> None:

@@ -7,7 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlite_utils import Database
 
+from annotator.store import migrations
 from annotator.store.database import Workspace
 from annotator.store.migrations import VERSION
 
@@ -19,15 +21,12 @@ def schema(path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def earlier(tmp_path: Path) -> Workspace:
-    """A workspace as schema 2 left it: what came with 3 is taken out again."""
+    """A workspace as schema 2 left it."""
     made = Workspace(tmp_path / "w")
-    made.create()
+    made.home.mkdir()
     with closing(sqlite3.connect(made.database)) as connection:
-        for table in ("carry_proposals", "set_aside"):
-            connection.execute(f"DROP TABLE {table}")
-        connection.execute("DELETE FROM _sqlite_migrations WHERE name = 'm0003_drift'")
+        migrations._migrations().apply(Database(connection), stop_before="m0003_drift")
         connection.execute("INSERT INTO settings VALUES ('name', '\"kept\"')")
-        connection.execute("PRAGMA user_version = 2")
         connection.commit()
     return made
 

@@ -469,8 +469,8 @@ def test_facets_are_added_one_a_line(demo: Workspace, visit: Visit) -> None:
 def test_people_are_added_by_an_admin(demo: Workspace, visit: Visit) -> None:
     app = visit("settings")
     sound(app.segmented_control(key="settings.part").set_value("People").run())
-    app.text_input[0].input("Dee  Dee")
-    app.selectbox[0].select("reviewer")
+    app.text_input(key="person.name").input("Dee  Dee")
+    app.selectbox(key="person.role").select("reviewer")
     add = next(button for button in app.button if button.label == "Add")
     sound(add.click().run())
     assert team.find(demo, "Dee Dee") == Person("Dee Dee", "reviewer")

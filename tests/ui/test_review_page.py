@@ -161,7 +161,7 @@ def test_who_may_not_review_is_neither_offered_the_page_nor_let_in(role: str, de
     with demo.write() as connection:
         people.add(connection, Person("Rea", role), "Ana")
     app = visit("review", who="Rea")
-    assert "at least reviewer" in shown(app)
+    assert f"settle labels (reviewer, admin); you are here as {role}" in shown(app)
     assert "Ana Kovač" not in shown(app)
     entry = AppTest.from_file(str(project_root() / "streamlit_app.py"), default_timeout=30)
     entry.session_state["who"] = "Rea"
