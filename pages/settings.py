@@ -1,8 +1,8 @@
-"""Settings: the chunk table, the rubric, facets and targets, people, and about this workspace."""
+"""Settings: the chunk table, the rubric, facets and targets, people, candidate pools, and about this workspace."""
 
 import streamlit as st
 
-from annotator.ui import blocks, connection, settings, shell
+from annotator.ui import blocks, connection, pools, settings, shell
 
 session = shell.require("look around")
 
@@ -13,6 +13,7 @@ with shell.errors():
         "Rubric": settings.rubric,
         "Facets": settings.kinds,
         "People": settings.people,
+        "Pool": pools.show,
         "About": settings.about,
     }
     part = st.segmented_control(

@@ -141,9 +141,13 @@ def _add_trace(content: RunContent, row: Mapping[str, object], line: int) -> Non
 def _check_told(content: RunContent, told: Mapping[str, object], line: int) -> None:
     """Refuse what no report could repeat: NaN and infinity are not JSON, and a latency is a number of milliseconds."""
     try:
-        json.dumps(told, allow_nan=False)
+        json.dumps(told, allow_nan=False, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        content.fault("a lone surrogate, which no file can hold", line, value=repr(error.object[error.start]))
     except ValueError:
         content.fault("NaN or infinity, which is not JSON", line)
+    except RecursionError:
+        content.fault("nested too deeply", line)
     took = told.get("latency_ms", 0)
     if not isinstance(took, int | float) or isinstance(took, bool) or took < 0:
         content.fault("not a number of milliseconds", line, "latency_ms", took)

@@ -14,6 +14,7 @@ from statistics import median
 from typing import Final, TypeAlias
 
 from annotator.model import GRADES, Judgment
+from annotator.review.alike import Wording
 from annotator.review.wording import weight, words
 
 __all__ = ["KINDS", "Suspicion", "everyday_terms", "suspicious"]
@@ -33,8 +34,6 @@ WORDS_A_SECOND: Final = 25
 """People read four words a second, and skim twelve."""
 SHORTEST_LOOK: Final = 0.5
 """Seconds below which nobody has read anything."""
-ALIKE: Final = 95.0
-"""Similarity (0-100) of the words of two texts from which on they say the same."""
 EVERYDAY_SHARE: Final = 3
 """A term in every third text tells nothing about any of them."""
 _FEWEST_TEXTS: Final = 9
@@ -123,39 +122,27 @@ def _too_fast(judgments: Iterable[Judgment], read: _Words) -> Iterator[Suspicion
 def _twins(by_chunk: Mapping[str, Sequence[Judgment]], read: _Words) -> Iterator[Suspicion]:
     chunks = [one for chunk_id, said in by_chunk.items() if (one := _Graded.of(chunk_id, said, read)) is not None]
     for one, other in combinations(chunks, 2):
-        if one.grade != other.grade and one.says_the_same_as(other):
+        if one.grade != other.grade and one.wording.says_the_same_as(other.wording):
             message = f"nearly the same text has {one.grade:g} in one chunk and {other.grade:g} in the other"
             yield Suspicion("twins", one.query_id, (one.chunk_id, other.chunk_id), "", message)
 
 
 @dataclass(frozen=True, slots=True)
 class _Graded:
-    """A chunk with the middle of its grades, and its words; a stale one may well be graded otherwise than its twin."""
+    """A chunk with the middle of its grades, and its wording; a stale one may well differ from its twin."""
 
     query_id: str
     chunk_id: str
     grade: float
-    words: tuple[str, ...]
-    terms: frozenset[str]
+    wording: Wording
 
     @classmethod
     def of(cls, chunk_id: str, said: Sequence[Judgment], read: _Words) -> _Graded | None:
         graded = [one for one in said if one.grade is not None]
         if not graded or any(one.stale for one in graded) or graded[-1].sha256 not in read:
             return None
-        found = tuple(read[graded[-1].sha256])
         grade = float(median(one.grade or 0 for one in graded))
-        return cls(said[0].query_id, chunk_id, grade, found, frozenset(found))
-
-    def says_the_same_as(self, other: _Graded) -> bool:
-        from rapidfuzz import fuzz
-
-        longer = max(len(self.terms), len(other.terms))
-        if len(self.terms & other.terms) < 0.8 * longer:
-            return False
-        if any(any(map(str.isdigit, term)) for term in self.terms ^ other.terms):
-            return False  # other numbers make another text
-        return bool(fuzz.ratio(self.words, other.words, score_cutoff=ALIKE))
+        return cls(said[0].query_id, chunk_id, grade, Wording.of(read[graded[-1].sha256]))
 
 
 def _terms(some: Iterable[str]) -> frozenset[str]:

@@ -6,7 +6,6 @@ after its transaction has committed.
 
 from __future__ import annotations
 
-import random
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from annotator.errors import AnnotatorError, Conflict, InputError
 from annotator.model import Chunk, Evidence, Judgment, Query
 from annotator.services import evidence
 from annotator.services.permission import require
-from annotator.store import corpus, documents, judgments, people, queries, runs
+from annotator.store import corpus, documents, judgments, people, queries
 from annotator.store.database import Workspace, now
 
 __all__ = [
@@ -35,11 +34,8 @@ __all__ = [
     "desk",
     "judged_ids",
     "neighbour_ids",
-    "pool_ids",
     "undoable",
 ]
-
-POOL_DEPTH = 20
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,23 +112,6 @@ def desk(workspace: Workspace, query_id: str = "") -> Desk | None:
     previous = ids[at - 1] if at else ""
     following = ids[at + 1] if at + 1 < len(ids) else ""
     return Desk(chosen, at + 1, len(ids), previous, following, _next_open(queue, at))
-
-
-def pool_ids(workspace: Workspace, who: str, query_id: str) -> list[str]:
-    """Return the pool of the question: the tops of all imported runs, in an order that is this person's own.
-
-    The order is random but the same at every visit, so that neither rank nor retriever shows through it.
-    """
-    with workspace.read() as connection:
-        found: dict[str, None] = {}
-        for info in runs.all_runs(connection):
-            result = runs.run_query(connection, info.name, query_id)
-            if result is not None:
-                found.update(dict.fromkeys(result.chunk_ids[:POOL_DEPTH]))
-        live = corpus.chunks(connection, found)
-    ids = sorted(live)
-    random.Random(f"{who}\n{query_id}").shuffle(ids)
-    return ids
 
 
 def neighbour_ids(workspace: Workspace, who: str, query_id: str) -> list[str]:

@@ -152,6 +152,19 @@ _DRIFT = (
         UNIQUE (query_id, chunk_id, sha256, to_chunk_id, to_sha256))""",
 )
 
+_POOLS = (
+    # What was asked each time candidates were gathered: runs (JSON), built-in search and retriever ("" when not).
+    """CREATE TABLE pool_builds (
+        build_id INTEGER PRIMARY KEY, built_at TEXT NOT NULL, built_by TEXT NOT NULL, runs TEXT NOT NULL,
+        search TEXT NOT NULL, retriever TEXT NOT NULL, depth INTEGER NOT NULL)""",
+    # A candidate, where it came from (JSON: source to rank), and whether nobody had judged it then. What a later build
+    # finds in the same places is not written again; the pool of a query is what all builds found.
+    """CREATE TABLE pool_entries (
+        query_id TEXT NOT NULL, chunk_id TEXT NOT NULL, origins TEXT NOT NULL,
+        build_id INTEGER NOT NULL REFERENCES pool_builds, hole INTEGER NOT NULL CHECK (hole IN (0, 1)),
+        PRIMARY KEY (query_id, chunk_id, origins)) WITHOUT ROWID""",
+)
+
 _SIGN_IN = (
     # Who is who at the provider of identities: bound to what never changes there, not to a name anybody may choose.
     """CREATE TABLE identities (
@@ -217,6 +230,18 @@ def _migrations() -> Any:
         _never_changed(db, "set_aside")
         _never_replaced(db, "set_aside", "aside_id = NEW.aside_id")
         db.execute("PRAGMA user_version = 3")
+
+    @migrations()
+    def m0005_pools(db: Database) -> None:
+        for statement in _POOLS:
+            db.execute(statement)
+        for table in ("pool_builds", "pool_entries"):
+            _never_changed(db, table)
+        _never_replaced(db, "pool_builds", "build_id = NEW.build_id")
+        _never_replaced(
+            db, "pool_entries", "query_id = NEW.query_id AND chunk_id = NEW.chunk_id AND origins = NEW.origins"
+        )
+        db.execute("PRAGMA user_version = 5")
 
     @migrations()
     def m0006_identity(db: Database) -> None:

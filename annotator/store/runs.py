@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -14,7 +14,7 @@ from annotator.model import Run, RunQuery
 from annotator.store import events
 from annotator.store.database import now
 
-__all__ = ["RunInfo", "add", "all_runs", "info", "run", "run_query"]
+__all__ = ["RunInfo", "add", "all_runs", "answers", "info", "run", "run_query"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,12 @@ def run(connection: sqlite3.Connection, name: str) -> Run:
     found = info(connection, name)
     rows = connection.execute("SELECT query_id, result FROM run_queries WHERE run_id = ?", (found.run_id,))
     return Run(found.name, {row[0]: _decode(row[1]) for row in rows}, found.meta, found.digest)
+
+
+def answers(connection: sqlite3.Connection, name: str) -> Iterator[RunQuery]:
+    """Yield what the run did, query by query. Raises NotFound."""
+    rows = connection.execute("SELECT result FROM run_queries WHERE run_id = ?", (info(connection, name).run_id,))
+    yield from (_decode(row[0]) for row in rows)
 
 
 def run_query(connection: sqlite3.Connection, name: str, query_id: str) -> RunQuery | None:

@@ -10,10 +10,10 @@ import streamlit as st
 
 from annotator.errors import AnnotatorError, NotFound
 from annotator.model import Query
-from annotator.services import labelling, questions, search, settings
+from annotator.services import labelling, pools, questions, search, settings
 from annotator.services.labelling import Desk
 from annotator.services.search import SearchResult
-from annotator.ui import shell, text, workbench
+from annotator.ui import blocks, shell, text, workbench
 from annotator.ui.shell import Session
 from annotator.ui.workbench import Listing
 
@@ -25,8 +25,8 @@ _STATES = {"draft": "draft: not in versions yet", "retired": "retired: not in ve
 _TABS = ("Search", "Pool", "Neighbours", "Judged")
 _MODES = {"words": "words", "fuzzy": "typos allowed", "id": "chunk id"}
 _ADVICE = {
-    "Pool": "The pool is empty: no imported run retrieved anything for this question.\n"
-    "Runs are imported on the Metrics page.",
+    "Pool": "The pool is empty: nothing was gathered for this question.\n"
+    "Runs are imported on the Metrics page; reviewers build pools in Settings.",
     "Neighbours": "Nothing here yet: grade a chunk 1, 2 or 3 and the chunks around it in its document appear.",
     "Judged": "You have not graded a chunk for this question yet.",
 }
@@ -206,24 +206,34 @@ def _other(session: Session, query: Query, tab: str, page_key: str) -> Listing:
     kept = st.session_state.get("annotate.list")
     name = f"{session.who}\n{query.query_id}\n{tab}"
     if kept is None or kept[0] != name:
-        get = {"Pool": labelling.pool_ids, "Neighbours": labelling.neighbour_ids, "Judged": labelling.judged_ids}[tab]
-        kept = (name, get(session.workspace, session.who, query.query_id))
+        kept = (name, *_listed(session, query.query_id, tab))
         st.session_state["annotate.list"] = kept
         st.session_state.pop("annotate.found", None)
         st.session_state[page_key] = 0
     ids: Sequence[str] = kept[1]
+    found: str = kept[2]
     page = min(int(st.session_state.get(page_key, 0)), max(0, (len(ids) - 1) // PAGE_SIZE))
     shown = tuple(ids[page * PAGE_SIZE : (page + 1) * PAGE_SIZE])
     marks = search.marks(session.workspace, shown, query.question, "words")
     return Listing(
         token=f"{_token(tab, *ids)}:{page}",
         ids=shown,
-        counted=f"{len(ids)} {'chunk' if len(ids) == 1 else 'chunks'}",
+        counted=blocks.count(len(ids), "chunk") + found,
         page=page,
         pages=-(-len(ids) // PAGE_SIZE) or 1,
         advice=_ADVICE[tab],
         marks=marks,
     )
+
+
+def _listed(session: Session, query_id: str, tab: str) -> tuple[Sequence[str], str]:
+    """Return the chunk ids of a tab and what else is said beside their number."""
+    if tab == "Pool":
+        found = pools.pool(session.workspace, session.who, query_id)
+        said = f" from {blocks.count(found.sources, 'source')}, depth {found.depth}" if found.ids else ""
+        return found.ids, said
+    get = {"Neighbours": labelling.neighbour_ids, "Judged": labelling.judged_ids}[tab]
+    return get(session.workspace, session.who, query_id), ""
 
 
 def _page(page_key: str, token: str) -> int:

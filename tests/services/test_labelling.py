@@ -1,4 +1,4 @@
-"""The grading loop below the screen: batches stored once, refusals apart, the pool's own order, evidence."""
+"""The grading loop below the screen: batches stored once, refusals apart, evidence."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import threading
 import pytest
 
 from annotator.errors import InputError, NotFound
-from annotator.model import Evidence, Run, RunQuery, text_hash
+from annotator.model import Evidence, text_hash
 from annotator.services import labelling
 from annotator.services.evidence import find_quote, locate
 from annotator.services.labelling import Operation
-from annotator.store import corpus, judgments, runs
+from annotator.store import corpus, judgments
 from annotator.store.database import Workspace
 
 
@@ -122,17 +122,6 @@ def test_two_threads_grading_the_same_pair_lose_nothing(workspace: Workspace) ->
     with workspace.read() as connection:
         assert len(judgments.history(connection, "q1", "refunds-v4#2")) == 40
         assert len(list(judgments.current(connection, query_id="q1"))) == 1
-
-
-def test_pool_is_everyones_own_order_and_hides_the_rank(workspace: Workspace) -> None:
-    ids = ("refunds-v4#1", "refunds-v4#2", "travel#1", "travel#2", "errors#1", "gone")
-    with workspace.write() as connection:
-        runs.add(connection, Run("bm25", {"q1": RunQuery("q1", ids)}, digest="d"), "Ana")
-    ana = labelling.pool_ids(workspace, "Ana", "q1")
-    assert sorted(ana) == sorted(ids[:-1])
-    assert ana == labelling.pool_ids(workspace, "Ana", "q1")
-    assert any(ana != labelling.pool_ids(workspace, who, "q1") for who in ("Ben", "Cleo", "Dov"))
-    assert labelling.pool_ids(workspace, "Ana", "q2") == []
 
 
 def test_neighbours_are_those_around_relevant_chunks_nearest_first(workspace: Workspace) -> None:

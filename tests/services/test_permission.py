@@ -20,7 +20,9 @@ from annotator.services import (
     gold,
     labelling,
     permission,
+    pools,
     questions,
+    retriever,
     review,
     settings,
     team,
@@ -45,10 +47,12 @@ read the record of changes       no         yes       yes    no
 import the judgments of others   no         yes       yes    no
 release versions                 no         yes       yes    no
 tag versions                     no         yes       yes    no
+build pools                      no         yes       yes    no
 connect a chunk table            no         no        yes    no
 change the rubric                no         no        yes    no
 change the facets                no         no        yes    no
 change the gate                  no         no        yes    no
+change the retriever             no         no        yes    no
 manage people                    no         no        yes    no
 back up and restore              no         no        yes    no
 """
@@ -130,12 +134,16 @@ ATTEMPTS: dict[str, tuple[str, Callable[[Workspace, str], object]]] = {
     "import a release": ("import the judgments of others", bring_release),
     "release": ("release versions", lambda at, who: gold.release(at, who)),
     "tag": ("tag versions", lambda at, who: gold.tag(at, who, "ci", 1)),
+    "build a pool": ("build pools", lambda at, who: pools.build(at, who, pools.Build((), "words", "", 5))),
+    "see where candidates came from": ("build pools", lambda at, who: pools.origins(at, who, "q1")),
+    "see how large the pools are": ("build pools", pools.sizes),
     "connect": (
         "connect a chunk table",
         lambda at, who: chunk_table.connect(at, who, str(at.home.parent / "handbook.jsonl")),
     ),
     "change the rubric": ("change the rubric", lambda at, who: settings.set_rubric(at, who, "3 answers", seen=0)),
     "change the gate": ("change the gate", lambda at, who: gate.set_text(at, who, gate.EXAMPLE, seen="")),
+    "change the retriever": ("change the retriever", lambda at, who: retriever.set_endpoint(at, who, "")),
     "change the facets": (
         "change the facets",
         lambda at, who: facets.set_schema(at, who, FacetSchema(("domain",), {})),
