@@ -20,6 +20,7 @@ from annotator.tables import (
     Column,
     Columns,
     Reading,
+    Stamped,
     Table,
     absolute,
     guess,
@@ -28,7 +29,22 @@ from annotator.tables import (
     remaining,
 )
 
-__all__ = ["Duplicates", "Preview", "SyncResult", "connect", "preview", "sync", "tables"]
+__all__ = [
+    "STAMP",
+    "Duplicates",
+    "Preview",
+    "SyncResult",
+    "as_chunk",
+    "connect",
+    "connected",
+    "preview",
+    "sync",
+    "tables",
+]
+
+STAMP = "table.stamp"
+"""Setting that holds what the files of the table were like when the last sync read them."""
+
 
 _OPTIONS = {"chunk_id": "--id-column", "text": "--text-column"}
 _SHOWN_ROWS = 5
@@ -92,7 +108,7 @@ def preview(
     first = next(Reading(live, mapping).batches(), None)
     if first is None:
         return seen
-    chunks = tuple(_chunk(row) for row in first.rows[:_SHOWN_ROWS])
+    chunks = tuple(as_chunk(row) for row in first.rows[:_SHOWN_ROWS])
     return replace(seen, chunks=chunks, problems=tuple(first.problems))
 
 
@@ -143,7 +159,8 @@ def sync(
     """
     with workspace.read() as connection:
         require(connection, who, "sync the chunk table")
-    live, columns, source = _connected(workspace)
+    live, columns, source = connected(workspace)
+    stamp = live.stamp() if isinstance(live, Stamped) else ""
     with mirror.staging(workspace, duplicates) as staging:
         reading = Reading(live, columns)
         problems: list[Problem] = []
@@ -161,10 +178,15 @@ def sync(
         if problems:
             problems.sort(key=lambda problem: problem.line or 0)
             raise _refusal(live, problems, doubled=len(staging.conflicts))
-        return staging.apply(source, who)
+        result = staging.apply(source, who)
+    if stamp:
+        with workspace.write() as connection:
+            settings.put(connection, STAMP, {"url": source, "stamp": stamp})
+    return result
 
 
-def _connected(workspace: Workspace) -> tuple[Table, Columns, str]:
+def connected(workspace: Workspace) -> tuple[Table, Columns, str]:
+    """Open the connected table: itself, its mapping, its address. Raises NotFound when none is connected."""
     with workspace.read() as connection:
         chosen: dict[str, Any] | None = settings.get(connection, "table")
     if chosen is None:
@@ -204,6 +226,7 @@ def _refusal(live: Table, problems: Sequence[Problem], doubled: int) -> InputErr
     )
 
 
-def _chunk(row: Sequence[Any]) -> Chunk:
+def as_chunk(row: Sequence[Any]) -> Chunk:
+    """Make a chunk of a row as `Reading` gives it."""
     _, chunk_id, text, doc_id, title, position, metadata, _ = row
     return Chunk(chunk_id, text, doc_id, title, position, msgspec.json.decode(metadata))

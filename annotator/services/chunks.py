@@ -40,9 +40,8 @@ def state(workspace: Workspace) -> TableState:
     """Return what is connected and how fresh the copy is."""
     with workspace.read() as connection:
         chosen = settings.get(connection, "table") or {"url": "", "table": ""}
-        recent = corpus.syncs(connection)
-        last = next((one for one in recent if one.finished_at), None)
-        interrupted = bool(recent) and recent[0] is not last
+        last, since = corpus.last_sync(connection)
+        interrupted = any(one.finished_at is None for one in since)
         return TableState(chosen["url"], chosen["table"], corpus.count(connection), last, interrupted)
 
 

@@ -225,7 +225,7 @@ def _cases(connection: sqlite3.Connection, blocks: list[Item], left_out: list[st
 
 def _chunk_table(connection: sqlite3.Connection) -> dict[str, object]:
     """Describe the chunk table the labels were given on, without where it is."""
-    last = next((sync for sync in corpus.syncs(connection) if sync.finished_at), None)
+    last, _ = corpus.last_sync(connection)
     return {
         "chunks": corpus.count(connection),
         "fingerprint": corpus.fingerprint(connection),

@@ -88,11 +88,10 @@ def home(workspace: Workspace, annotator: str) -> Home:
         following = next((one for one in waiting if one.query_id not in judged), waiting[0] if waiting else None)
         known_versions = versions.all_versions(connection)
         known_runs = runs.all_runs(connection)
-        syncs = [one for one in corpus.syncs(connection) if one.finished_at is not None]
         found = Home(
             connected=settings.get(connection, "table") is not None,
             chunks=corpus.count(connection),
-            last_sync=syncs[0] if syncs else None,
+            last_sync=corpus.last_sync(connection)[0],
             drift=counts.drifted_chunks(connection),
             queries=_states(every, frozenset(disputed)),
             queue=len(waiting),

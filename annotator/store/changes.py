@@ -33,7 +33,8 @@ _RECORD = f"""
     UNION ALL SELECT reopened_at, reviewer, 'decision', query_id, chunk_id, '', reopening_id, 'label re-opened',
         NULL, json_object('reason', reason)
     FROM reopenings
-    UNION ALL SELECT started_at, who, 'sync', '', '', source, sync_id, 'chunk table synced', NULL,
+    UNION ALL SELECT started_at, who, 'sync', '', '', source, sync_id,
+        CASE WHEN total IS NULL THEN 'one chunk refreshed' ELSE 'chunk table synced' END, NULL,
         json_object('added', added, 'changed', changed, 'removed', removed, 'unchanged', unchanged, 'total', total)
     FROM syncs WHERE finished_at IS NOT NULL
     UNION ALL SELECT at, who, CASE

@@ -32,6 +32,7 @@ __all__ = [
     "generation",
     "ids_by_text",
     "ids_like",
+    "last_sync",
     "metadata_values",
     "syncs",
 ]
@@ -40,6 +41,7 @@ METADATA_VALUES = "corpus.metadata_values"
 """Name of the setting that holds the few-valued metadata, as of the last sync."""
 
 _FIELDS = "chunk_id, text, doc_id, title, position, metadata"
+_SYNC = "sync_id, started_at, finished_at, source, who, added, changed, removed, unchanged, total, seconds"
 _BATCH = 500
 _NEAR_IDS = 5
 _LAST_CHARACTER = "\U0010ffff"
@@ -49,7 +51,10 @@ _decode = msgspec.json.decode
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """One reading of the live table; the counts are None while it runs and after it was interrupted."""
+    """One reading of the live table; the counts are None while it runs and after it was interrupted.
+
+    `total` and `unchanged` are None as well where one chunk alone was brought up to date.
+    """
 
     sync_id: int
     started_at: str
@@ -62,6 +67,11 @@ class Sync:
     unchanged: int | None
     total: int | None
     seconds: float | None
+
+    @property
+    def whole(self) -> bool:
+        """Say whether the whole table was read, to its end."""
+        return self.finished_at is not None and self.total is not None
 
 
 def chunk(connection: sqlite3.Connection, chunk_id: str) -> Chunk:
@@ -182,13 +192,20 @@ def filter_value(value: object) -> str:
 def syncs(connection: sqlite3.Connection, limit: int = 20) -> list[Sync]:
     """Return the newest syncs, newest first."""
     return [
-        Sync(*row)
-        for row in connection.execute(
-            """SELECT sync_id, started_at, finished_at, source, who, added, changed, removed, unchanged, total, seconds
-               FROM syncs ORDER BY sync_id DESC LIMIT ?""",
-            (limit,),
-        )
+        Sync(*row) for row in connection.execute(f"SELECT {_SYNC} FROM syncs ORDER BY sync_id DESC LIMIT ?", (limit,))
     ]
+
+
+def last_sync(connection: sqlite3.Connection) -> tuple[Sync | None, list[Sync]]:
+    """Return the newest sync that read the whole table to its end, and those begun since (the newest first)."""
+    rows = connection.execute(f"SELECT {_SYNC} FROM syncs ORDER BY sync_id DESC")
+    since: list[Sync] = []
+    for row in rows:
+        sync = Sync(*row)
+        if sync.whole:
+            return sync, since
+        since.append(sync)
+    return None, since
 
 
 def _chunk(row: Any) -> Chunk:

@@ -23,7 +23,7 @@ from annotator.store import settings
 from annotator.store.corpus import METADATA_VALUES, filter_value
 from annotator.store.database import Workspace, now
 
-__all__ = ["Duplicates", "SourceRow", "Staging", "SyncResult", "staging"]
+__all__ = ["Duplicates", "SourceRow", "Staging", "SyncResult", "alone", "staging"]
 
 Duplicates = Literal["refuse", "first", "last"]
 """What becomes of an id that appears twice with different text."""
@@ -59,10 +59,7 @@ def staging(workspace: Workspace, duplicates: Duplicates) -> Iterator[Staging]:
     """Give a place to gather the rows of the live table. Raises Conflict while another sync of this workspace runs."""
     aside = workspace.home / ".sync-staging.db"
     with ExitStack() as stack:
-        try:
-            stack.enter_context(workspace.lock("sync", seconds=0))
-        except Conflict as error:
-            raise Conflict("A sync of this workspace is running already.", hint="Wait until it is done.") from error
+        stack.enter_context(alone(workspace))
         aside.unlink(missing_ok=True)  # left behind by a sync that was killed
         stack.callback(aside.unlink, missing_ok=True)
         mirror = stack.enter_context(closing(workspace.connect()))
@@ -73,6 +70,17 @@ def staging(workspace: Workspace, duplicates: Duplicates) -> Iterator[Staging]:
         except sqlite3.Error as error:
             hint = "Sync again: it goes on where this one stopped."
             raise StoreError(f"The sync failed: {error}.", hint=hint) from error
+
+
+@contextmanager
+def alone(workspace: Workspace) -> Iterator[None]:
+    """Be the only one, across processes, who writes to the mirror. Raises Conflict while another is at it."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(workspace.lock("sync", seconds=0))
+        except Conflict as error:
+            raise Conflict("A sync of this workspace is running already.", hint="Wait until it is done.") from error
+        yield
 
 
 class Staging:

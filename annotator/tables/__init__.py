@@ -3,7 +3,7 @@
 from annotator.tables.address import absolute, list_tables, open_table
 from annotator.tables.columns import guess, remaining
 from annotator.tables.reading import ChunkBatch, Reading
-from annotator.tables.table import FIELDS, Column, Columns, Lookup, Stamped, Table, Way
+from annotator.tables.table import FIELDS, Column, Columns, Lookup, Nearest, Stamped, Table, Way
 
 __all__ = [
     "FIELDS",
@@ -11,6 +11,7 @@ __all__ = [
     "Column",
     "Columns",
     "Lookup",
+    "Nearest",
     "Reading",
     "Stamped",
     "Table",

@@ -83,18 +83,34 @@ class DuckTable:
 
     def rows(self, key: str, ids: Sequence[str], columns: Sequence[str], seconds: float) -> Batch:
         marks = ",".join("?" * len(ids))
+        rows = self._asked(f"{self._select(columns)} WHERE {quoted(key)}::VARCHAR IN ({marks})", list(ids), seconds)
+        return Batch(range(1, len(rows) + 1), list(zip(*rows, strict=True)) if rows else [[] for _ in columns])
+
+    def nearest(self, key: str, chunk_id: str, k: int, seconds: float) -> list[str]:
+        vector = next((name for name, kind in self.types.items() if _skipped(kind) == "vector"), None)
+        if vector is None:
+            return []
+        kind = "list" if self.types[vector].endswith("[]") else "array"
+        own = f"(SELECT {quoted(vector)} FROM {self.source} WHERE {quoted(key)}::VARCHAR = ? LIMIT 1)"
+        query = (
+            f"SELECT {quoted(key)}::VARCHAR FROM {self.source} "
+            f"WHERE {quoted(vector)} IS NOT NULL AND {own} IS NOT NULL "
+            f"ORDER BY {kind}_cosine_distance({quoted(vector)}, {own}) LIMIT {k:d}"
+        )
+        return [row[0] for row in self._asked(query, [chunk_id, chunk_id], seconds)]
+
+    def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
+        return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)
+
+    def _asked(self, query: str, values: list[str], seconds: float) -> list[tuple[Any, ...]]:
         with _reading(self.path) as connection:
             alarm = Timer(seconds, connection.interrupt)
             alarm.start()
             try:
-                query = f"{self._select(columns)} WHERE {quoted(key)}::VARCHAR IN ({marks})"
-                rows = connection.execute(query, list(ids)).fetchall()
+                found: list[tuple[Any, ...]] = connection.execute(query, values).fetchall()
             finally:
                 alarm.cancel()
-        return Batch(range(1, len(rows) + 1), list(zip(*rows, strict=True)) if rows else [[] for _ in columns])
-
-    def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
-        return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)
+        return found
 
     def _select(self, columns: Sequence[str]) -> str:
         chosen = ", ".join(_expression(name, self.types.get(name, "VARCHAR")) for name in columns)

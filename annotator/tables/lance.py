@@ -82,6 +82,15 @@ class LanceTable:
         values = [[value for _, page in found for value in page[at]] for at in range(len(columns))]
         return Batch(range(1, sum(size for size, _ in found) + 1), values)
 
+    def nearest(self, key: str, chunk_id: str, k: int, _seconds: float) -> list[str]:
+        with self._open() as table:
+            vector = next((field.name for field in table.schema if not _is_read(field)), None)
+            own = table.search().where(_among(table.schema.field(key), [chunk_id])).limit(1).to_list() if vector else []
+            if vector is None or not own or own[0][vector] is None:
+                return []
+            query = table.search(own[0][vector], vector_column_name=vector).select([key]).limit(k)
+            return [str(row[key]) for row in query.to_list()]
+
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)
 

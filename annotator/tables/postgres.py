@@ -15,6 +15,7 @@ from annotator.errors import InputError, NotFound, Problem
 from annotator.tables.columns import describe
 from annotator.tables.postgres_catalog import COLLECTIONS, Attribute, Relation, collections, relations
 from annotator.tables.postgres_server import Server, is_lost, parse, transaction
+from annotator.tables.postgres_vectors import nearest_to, vector_of
 from annotator.tables.table import BATCH_ROWS, Batch, Column, Way
 
 if TYPE_CHECKING:
@@ -146,6 +147,13 @@ class PostgresTable:
         if not rows and self.relation.guarded:
             raise InputError(f"{self.name} shows this role no such row: it is gone, or row level security hides it.")
         return Batch(range(1, len(rows) + 1), list(zip(*rows, strict=True)) if rows else [[] for _ in columns])
+
+    def nearest(self, key: str, chunk_id: str, k: int, seconds: float) -> list[str]:
+        vector, named = vector_of(self.relation), self._attribute(key)
+        if vector is None:
+            return []
+        own = self._named(named, [vector], [chunk_id])
+        return nearest_to(self.server, self.relation, _column(named), own, self._only(), k, seconds)
 
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         order = ", ".join(attribute.name for attribute in self.relation.key)

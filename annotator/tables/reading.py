@@ -15,7 +15,7 @@ import msgspec
 from annotator.errors import InputError, Problem
 from annotator.tables import values
 from annotator.tables.columns import HIDDEN, as_object, is_metadata_name, is_row_key, path, remaining
-from annotator.tables.table import FIELDS, WHOLE_RECORD, Batch, Column, Columns, Lookup, Table, Way
+from annotator.tables.table import FIELDS, WHOLE_RECORD, Batch, Column, Columns, Lookup, Nearest, Table, Way
 from annotator.tables.values import Faults
 
 __all__ = ["ChunkBatch", "Reading", "SourceRow"]
@@ -82,6 +82,17 @@ class Reading:
         wanted = set(ids)
         found.rows = [row for row in found.rows if row[1] in wanted]
         return found
+
+    def nearest(self, chunk_id: str, k: int, seconds: float) -> list[str]:
+        """Return the ids of the k chunks nearest by the table's own vectors, nearest first; none where it has none.
+
+        Raises InputError when asking fails or takes longer than `seconds`.
+        """
+        key = self._paths["chunk_id"]
+        if not isinstance(self._table, Nearest) or len(key) > 1:
+            return []
+        found = self._table.nearest(key[0], chunk_id, k + 1, seconds)
+        return [one for one in dict.fromkeys(found) if one != chunk_id][:k]
 
     def _check(self, found: Sequence[Column]) -> None:
         problems = [

@@ -11,7 +11,19 @@ from typing import Final, Literal, Protocol, runtime_checkable
 
 from annotator.errors import Problem
 
-__all__ = ["BATCH_ROWS", "FIELDS", "WHOLE_RECORD", "Batch", "Column", "Columns", "Lookup", "Stamped", "Table", "Way"]
+__all__ = [
+    "BATCH_ROWS",
+    "FIELDS",
+    "WHOLE_RECORD",
+    "Batch",
+    "Column",
+    "Columns",
+    "Lookup",
+    "Nearest",
+    "Stamped",
+    "Table",
+    "Way",
+]
 
 FIELDS: Final = ("chunk_id", "text", "doc_id", "title", "position")
 """The fields of a chunk that one column each is mapped to; metadata takes any number."""
@@ -114,3 +126,14 @@ class Stamped(Protocol):
 
     def stamp(self) -> str:
         """Return something that differs after every change of the files."""
+
+
+@runtime_checkable
+class Nearest(Protocol):
+    """What a table is as well when it can say which rows have vectors near to that of one row."""
+
+    def nearest(self, key: str, chunk_id: str, k: int, seconds: float, /) -> list[str]:
+        """Return the ids of the rows nearest by vector, nearest first, perhaps with its own; none without a vector.
+
+        Raises InputError when the table fails or takes longer than `seconds`, as far as that can be told.
+        """

@@ -200,6 +200,9 @@ def _history(session: Session) -> None:
 def _sync_row(one: Sync) -> list[str]:
     if one.finished_at is None:
         return [blocks.moment(one.started_at), one.who, "did not finish", "", "", "", "", ""]
+    if not one.whole:
+        what = "one chunk new" if one.added else "one chunk gone" if one.removed else "one chunk anew"
+        return [blocks.moment(one.started_at), one.who, what, "", "", "", "", f"{one.seconds or 0:.1f}"]
     numbers = (one.added, one.changed, one.removed, one.unchanged, one.total)
     return [blocks.moment(one.started_at), one.who, *(f"{n or 0:,}" for n in numbers), f"{one.seconds or 0:.1f}"]
 
