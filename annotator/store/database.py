@@ -1,7 +1,8 @@
-"""Opens the workspace database: one connection per operation, WAL, writers queued by `BEGIN IMMEDIATE`.
+"""Opens the workspace database: one connection per operation, WAL, writers one after the other.
 
 Owns connections, transactions, the schema check and the cross-process lock. What the tables mean is left to the
-modules beside it. A connection is never shared between threads or kept: shared ones lose rows.
+modules beside it. Two threads never share a connection: shared ones lose rows. The one that a server keeps is lent to
+whoever has the turn to write.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from annotator.errors import Conflict, NotFound, StoreError
+from annotator.store.turn import turn
 
-__all__ = ["BUSY_SECONDS", "Workspace", "now"]
+__all__ = ["BUSY_SECONDS", "Hold", "Workspace", "now"]
 
 BUSY_SECONDS = 30.0
 """How long a writer waits for its turn before it gives up."""
@@ -84,10 +87,15 @@ class Workspace:
         if found < VERSION:
             migrate(self)
 
-    def connect(self) -> sqlite3.Connection:
-        """Open a connection in autocommit mode. The caller closes it."""
+    def connect(self, *, shared: bool = False) -> sqlite3.Connection:
+        """Open a connection in autocommit mode. The caller closes it, and sees to it that one thread at a time has it.
+
+        `shared` lets it be another thread than the one that opened it.
+        """
         try:
-            connection = sqlite3.connect(self.database, timeout=BUSY_SECONDS, isolation_level=None)
+            connection = sqlite3.connect(
+                self.database, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=not shared
+            )
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA synchronous=NORMAL")  # WAL itself is set once, when the database is made
             connection.execute("PRAGMA foreign_keys=ON")
@@ -97,14 +105,12 @@ class Workspace:
             raise StoreError(f"The workspace database {self.database} cannot be opened: {error}.", hint=hint) from error
         return connection
 
-    def hold(self) -> sqlite3.Connection:
-        """Open a connection that does nothing: while one is open, closing another does not fold the log back in.
+    def hold(self) -> Hold:
+        """Keep the workspace open, as a server does for as long as it runs; until then each save opens it anew.
 
-        A server holds one for as long as it runs; without it each save pays for a checkpoint (about half the rate).
+        That costs more than half of a save, and closing the last connection a checkpoint besides.
         """
-        holder = sqlite3.connect(self.database, check_same_thread=False, isolation_level=None)
-        holder.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-        return holder
+        return Hold(self)
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -116,8 +122,7 @@ class Workspace:
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """Give a connection inside one write transaction: committed at the end, rolled back on any error."""
-        with closing(self.connect()) as connection, _store_errors():
-            connection.execute("BEGIN IMMEDIATE")
+        with self._writer() as connection, _store_errors():
             try:
                 yield connection
             except BaseException:
@@ -125,6 +130,23 @@ class Workspace:
                     connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Be the one who writes; `write` sees to it by itself. Raises StoreError when the turn does not come."""
+        with turn(self.home / ".write.lock", BUSY_SECONDS):
+            yield
+
+    @contextmanager
+    def _writer(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection in a write transaction, which is not ended here."""
+        if hold := _held.get(self.database):
+            with self.turn(), hold.lent() as connection:
+                yield connection
+        else:
+            with closing(self.connect()) as connection, self.turn(), _store_errors():
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
 
     @contextmanager
     def lock(self, name: str, *, seconds: float = BUSY_SECONDS) -> Iterator[None]:
@@ -146,6 +168,59 @@ class Workspace:
                     ) from error
                 raise StoreError(f"The folder {self.home} cannot be written to: {error}.") from error
             yield
+
+
+class Hold:
+    """A workspace kept open by a server: one connection, lent to the thread that has the turn to write."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._file: tuple[int, int] | None = None
+        self._connection = self._opened()
+        _held[workspace.database] = self
+
+    def close(self) -> None:
+        """Let go of the workspace. Raises StoreError when somebody writes for too long."""
+        with self._workspace.turn():
+            if _held.get(self._workspace.database) is self:
+                del _held[self._workspace.database]
+            self._connection.close()
+
+    @contextmanager
+    def lent(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection in a write transaction to the one who has the turn."""
+        if self._file != self._file_there():  # replaced from outside
+            self._renew()
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error:
+            self._renew()
+            with _store_errors():
+                self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self._connection
+        except BaseException:
+            self._renew()  # whatever failed may have left something of itself behind
+            raise
+
+    def _renew(self) -> None:
+        former, self._connection = self._connection, self._opened()
+        former.close()
+
+    def _opened(self) -> sqlite3.Connection:
+        connection = self._workspace.connect(shared=True)
+        self._file = self._file_there()
+        return connection
+
+    def _file_there(self) -> tuple[int, int] | None:
+        try:
+            found = self._workspace.database.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
+_held: Final[dict[Path, Hold]] = {}
 
 
 @contextmanager

@@ -195,7 +195,7 @@ def migrate(workspace: Workspace) -> None:
             found = int(connection.execute("PRAGMA user_version").fetchone()[0])
             if 0 < found < VERSION:
                 _back_up(workspace, connection, f"before-schema-{found + 1}")
-        with closing(sqlite3.connect(workspace.database, timeout=30)) as connection:
+        with workspace.turn(), closing(sqlite3.connect(workspace.database, timeout=30)) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
             _migrations().apply(Database(connection))
 

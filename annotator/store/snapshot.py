@@ -82,6 +82,7 @@ def put_in_place(copied: Path, workspace: Workspace) -> None:
     """
     with (
         closing(open_copy(copied)) as source,
+        workspace.turn(),
         closing(sqlite3.connect(workspace.database, timeout=BUSY_SECONDS)) as connection,
     ):
         connection.execute("PRAGMA journal_mode=WAL")

@@ -7,7 +7,6 @@ has ever run; it sends such a visit through the entry script and lets nobody pas
 from __future__ import annotations
 
 import gc
-import sqlite3
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -147,7 +146,7 @@ def errors() -> Iterator[None]:
 
 
 @st.cache_resource(show_spinner=False)
-def _open(home: str, _identity: int) -> sqlite3.Connection:
+def _open(home: str, _identity: int) -> object:
     """Check the workspace once a process (again when its database was replaced), and hold it open."""
     workspace = Workspace(Path(home))
     workspace.open()

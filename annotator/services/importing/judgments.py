@@ -18,7 +18,7 @@ from annotator.services.permission import require
 from annotator.store import corpus, decisions, events, imported, judgments, people
 from annotator.store.database import Workspace
 
-__all__ = ["grades_found", "import_judgments", "take"]
+__all__ = ["grades_found", "import_judgments", "said_in", "take"]
 
 _NAMES_WHO: Final = frozenset(("annotator", "reviewer", "gold"))
 _NEEDED: Final = ("query_id", "chunk_id")
@@ -54,17 +54,10 @@ def import_judgments(
         return import_release(workspace, who, source, dry_run=dry_run)
     named = named_columns(COLUMNS, columns or {})
     file = open_file(source, named)
+    reading = Reading(file, annotator, grades or {})
+    said = said_in(reading, named, conflicts)  # before anybody has to wait for the transaction
     with workspace.read() if dry_run else workspace.write() as connection:
-        return take(
-            connection,
-            who,
-            file,
-            Reading(file, annotator, grades or {}),
-            columns=named,
-            conflicts=conflicts,
-            dry_run=dry_run,
-            only_good=only_good,
-        )
+        return take(connection, who, reading, said, dry_run=dry_run, only_good=only_good)
 
 
 def grades_found(source: Source) -> dict[str, int]:
@@ -84,26 +77,33 @@ def grades_found(source: Source) -> dict[str, int]:
     return dict(sorted((reading.foreign + reading.unmapped).items()))
 
 
+def said_in(reading: Reading, columns: Mapping[str, str] = COLUMNS, conflicts: str = "refuse") -> list[Said]:
+    """Return what an opened file says, each judgment once. Raises InputError for a file that does not say who judged.
+
+    Faults of its rows are noted in the file.
+    """
+    file = reading.file
+    rows = bare_rows(file, reading.grades) if file.form == "bare" else file.rows(columns, _NEEDED)
+    if rows and not reading.annotator and not any(_NAMES_WHO.intersection(row.values) for row in rows):
+        raise InputError(f"{file.name} does not say who judged.", hint="Name them with --annotator NAME.")
+    return reading.fold([one for row in rows for one in reading.said(row)], conflicts)
+
+
 def take(
     connection: sqlite3.Connection,
     who: str,
-    file: ImportFile,
     reading: Reading,
+    said: Sequence[Said],
     *,
-    columns: Mapping[str, str] = COLUMNS,
-    conflicts: str = "refuse",
     dry_run: bool = False,
     only_good: bool = False,
     texts: Mapping[tuple[str, str], Chunk] | None = None,
 ) -> ImportReport:
-    """Record the judgments of an opened file within the caller's transaction; as `import_judgments`.
+    """Record what a file says within the caller's transaction; as `import_judgments`.
 
     `texts` are chunks as judged, by (chunk id, hash), that come along with the file.
     """
-    rows = bare_rows(file, reading.grades) if file.form == "bare" else file.rows(columns, _NEEDED)
-    if rows and not reading.annotator and not any(_NAMES_WHO.intersection(row.values) for row in rows):
-        raise InputError(f"{file.name} does not say who judged.", hint="Name them with --annotator NAME.")
-    said = reading.fold([one for row in rows for one in reading.said(row)], conflicts)
+    file = reading.file
     if any(one.decision for one in said):
         require(connection, who, "settle labels")
     if any(one.annotator != who for one in said):

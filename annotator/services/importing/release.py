@@ -91,8 +91,9 @@ def _take(connection: sqlite3.Connection, who: str, name: str, files: Mapping[st
     if not files["judgments.jsonl"].strip():
         return replace(asked, warnings=tuple(warnings))
     file = open_file((f"{name}/judgments.jsonl", files["judgments.jsonl"]), COLUMNS)
-    said = judgments.take(connection, who, file, Reading(file, "", {}), texts=texts)
-    return replace(said, warnings=(*warnings, *said.warnings))
+    reading = Reading(file, "", {})
+    taken = judgments.take(connection, who, reading, judgments.said_in(reading), texts=texts)
+    return replace(taken, warnings=(*warnings, *taken.warnings))
 
 
 def _texts(content: bytes) -> dict[tuple[str, str], Chunk]:
