@@ -10,8 +10,8 @@ import functools
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
@@ -30,6 +30,7 @@ __all__ = [
     "echo_json",
     "main",
     "pass_workspace",
+    "progress",
     "say_next",
     "shown",
 ]
@@ -40,6 +41,7 @@ COMMANDS: Final = {
     "sync": "annotator.cli.sync",
     "search": "annotator.cli.search",
     "baseline": "annotator.cli.baseline",
+    "run": "annotator.cli.run",
     "import": "annotator.cli.imports",
     "status": "annotator.cli.status",
     "agreement": "annotator.cli.agreement",
@@ -63,6 +65,9 @@ COULD_NOT_ANSWER: Final = 2
 CRASHED: Final = 3
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
+
+TELL_SECONDS: Final = 5.0
+"""How often progress is told where nobody looks."""
 
 _ACTING = "annotator.acting"
 
@@ -173,6 +178,31 @@ def say_next(command: str) -> None:
     home = chosen_workspace().home
     named = "" if home == default_home() else f"--home {shlex.quote(str(home))} "
     click.echo(f"Next: python -m annotator {named}{command}", err=True)
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Give what is to be told the steps done and their number: a bar on stderr where somebody looks, else lines."""
+    import time
+
+    if sys.stderr.isatty():
+        with click.progressbar(length=0, label=label, show_pos=True, file=sys.stderr) as bar:
+
+            def move(done: int, total: int) -> None:
+                bar.length = total
+                bar.update(done - bar.pos)
+
+            yield move
+        return
+    told = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= TELL_SECONDS:
+            told = time.monotonic()
+            click.echo(f"{label}: {done} of {total}", err=True)
+
+    yield tell
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

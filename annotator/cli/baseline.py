@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from annotator.cli import echo_json, pass_workspace
+from annotator.cli import echo_json, pass_workspace, progress
 from annotator.services.workspace import Workspace
 
 __all__ = ["command"]
@@ -46,25 +43,10 @@ def command(workspace: Workspace, path: Path, mode: str, file: str | None, depth
     from annotator.services.baseline import read_questions, write_baseline
 
     questions = read_questions(file) if file else None
-    with _progress() as progress:
-        written = write_baseline(workspace, path, mode=mode, depth=depth, queries=questions, progress=progress)
+    with progress("Searching") as tell:
+        written = write_baseline(workspace, path, mode=mode, depth=depth, queries=questions, progress=tell)
     if as_json:
         echo_json(dataclasses.asdict(written))
         return
     click.echo(f"{written.queries} queries, {written.hits} hits, {written.empty} queries without any.")
     click.echo(f"Written to {written.path}", err=True)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar on stderr where somebody is looking."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=0, label="Searching", show_pos=True, file=sys.stderr) as bar:
-
-        def progress(done: int, total: int) -> None:
-            bar.length = total
-            bar.update(done - bar.pos)
-
-        yield progress
