@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from annotator.services import team
 from annotator.services.overview import Home
 from annotator.ui import blocks, charts, shell, text
 from annotator.ui.blocks import Tile
 from annotator.ui.shell import Session
 
-__all__ = ["coverage", "next_step", "progress", "workspace"]
+__all__ = ["coverage", "next_step", "progress", "standing", "workspace"]
 
 _LABELS = {
     "review": "Go to Review",
@@ -38,14 +39,24 @@ def next_step(session: Session, found: Home) -> None:
             st.switch_page(shell.page("annotate"), query_params={"query": found.next_query})
 
 
-def progress(found: Home) -> None:
-    """Show my queue and how far the questions are."""
+def standing(session: Session) -> None:
+    """Tell who may change nothing here so, and whom to ask."""
+    if not session.may("grade chunks"):
+        ask = team.whom_to_ask(session.workspace, session.who, signing_in=session.signs_in)
+        text.box(f"You are here as {session.person.role}: you can look around, and change nothing. {ask}")
+
+
+def progress(session: Session, found: Home) -> None:
+    """Show my queue, for who has one, and how far the questions are."""
     states = found.queries
     working = states["open"] + states["complete"] + states["disputed"]
+    mine = [
+        Tile("My queue", f"{found.queue:,}", "open questions waiting for you"),
+        Tile("Begun by me", f"{found.mine:,}", "questions with labels of yours"),
+    ]
     blocks.tiles(
         [
-            Tile("My queue", f"{found.queue:,}", "open questions waiting for you"),
-            Tile("Begun by me", f"{found.mine:,}", "questions with labels of yours"),
+            *(mine if session.may("grade chunks") else ()),
             Tile(
                 "Complete", f"{states['complete']:,} of {working:,}", f"{found.progress:.0%} of the questions are done"
             ),

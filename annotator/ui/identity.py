@@ -30,6 +30,18 @@ _remember = st.components.v2.component(
     }}""",
 )
 
+# A provider sends people back to the first page: what they wanted to open is kept in their window meanwhile.
+_come_back = st.components.v2.component(
+    "annotator.come_back",
+    js="""export default ({ data }) => {
+      const here = location.pathname + location.search;
+      if (data.keep) { sessionStorage.setItem('annotator.wanted', here); return; }
+      const wanted = sessionStorage.getItem('annotator.wanted');
+      sessionStorage.removeItem('annotator.wanted');
+      if (wanted && wanted !== here) location.replace(location.origin + wanted);
+    }""",
+)
+
 
 def chosen(workspace: Workspace) -> Person | None:
     """Return the person in front of the screen, or None when nobody has signed in or picked a name yet.
@@ -71,8 +83,10 @@ def ask(workspace: Workspace) -> None:
 def switcher(person: Person) -> None:
     """Show in the sidebar who is working, and let somebody else take over."""
     here = way()
-    if not here.proven:
+    if here.kind == "local":
         _remember(data={"name": person.name}, key="remember", height=1)
+    elif here.kind == "oidc":
+        _come_back(data={"keep": False}, key="come_back", height=1)
     with st.sidebar:
         st.html('<div class="an-who"></div>')
         text.line([f"{'Signed in' if here.proven else 'Working'} as {person.name}"])
@@ -120,6 +134,7 @@ def _sign_in_page(here: Way) -> None:
         words = "Sign in" if provider == DEFAULT else f"Sign in with {provider}"
         if st.button(words, type="primary", key=f"sign_in:{provider}", icon=":material/login:"):
             st.login(None if provider == DEFAULT else provider)
+    _come_back(data={"keep": True}, key="keep", height=1)
     st.caption("New here? You can look around at once; an admin then gives you the role you need.")
 
 
