@@ -10,6 +10,7 @@ from multiprocessing.queues import Queue
 from pathlib import Path
 from typing import Any
 
+from annotator.model import Chunk
 from annotator.services import labelling
 from annotator.services.labelling import Operation
 from annotator.store import corpus
@@ -21,9 +22,9 @@ SPAWN = multiprocessing.get_context("spawn")
 
 @contextmanager
 def saving(workspace: Workspace, who: str, query_ids: list[str], pause: float) -> Iterator[list[float]]:
-    """Have one person grade in another process, with a pause (seconds) between; the list gets the seconds of each save.
+    """Have one person grade in another process, with a pause (seconds) between.
 
-    It is filled when the block ends.
+    The list gets the seconds of each save that was acknowledged, when the block ends.
     """
     taken: list[float] = []
     told: Queue[Any] = SPAWN.Queue()
@@ -43,8 +44,7 @@ def saving(workspace: Workspace, who: str, query_ids: list[str], pause: float) -
 def _save(home: Path, who: str, query_ids: list[str], pause: float, ready: Any, stop: Any, told: Any) -> None:
     workspace = Workspace(home)
     holder = workspace.hold()  # as the server does
-    with workspace.read() as connection:
-        chunks = [chunk for _, chunk in corpus.browse(connection, limit=500)]
+    chunks = _chunks(workspace)
     taken = []
     ready.set()
     number = 0
@@ -61,9 +61,17 @@ def _save(home: Path, who: str, query_ids: list[str], pause: float, ready: Any, 
         )
         begun = time.perf_counter()
         outcome = labelling.apply(workspace, who, [one])
-        taken.append(time.perf_counter() - begun)
-        if outcome.refused and "chunk" not in outcome.refused[0][1]:  # a sync may have changed it
+        if outcome.acknowledged:
+            taken.append(time.perf_counter() - begun)
+        elif "chunk" in outcome.refused[0][1]:  # a sync changed it or took it away
+            chunks = _chunks(workspace)
+        else:
             raise RuntimeError(outcome.refused)
         number += 1
     holder.close()
     told.put(taken)
+
+
+def _chunks(workspace: Workspace) -> list[Chunk]:
+    with workspace.read() as connection:
+        return [chunk for _, chunk in corpus.browse(connection, limit=500)]

@@ -1,10 +1,14 @@
-"""Kill the server right after a label was shown as saved, fifty times, and count what the database lost."""
+"""Kill processes at random moments of what they do, and a server right after it showed "Saved"; count what was lost.
+
+BENCH_KILLS and BENCH_TRIES say how often each.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,14 +16,34 @@ from playwright.sync_api import expect
 
 from annotator.model import Query
 from annotator.store import queries
+from tests.bench._killing import kill, make
 from tests.browser.app import App, browser, open_page
 from tests.conftest import make_workspace
 
+KILLS = int(os.environ.get("BENCH_KILLS", "200"))
 TRIES = int(os.environ.get("BENCH_TRIES", "50"))
 
 
 def run() -> Iterator[dict[str, object]]:
-    """Yield one line: labels shown as saved, labels found afterwards, and whether the database is sound."""
+    """Yield one line for the random moments, and one for those after "Saved"."""
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.monotonic()
+        done = kill(make(Path(folder)), KILLS, seed=time.time_ns())
+    yield {
+        "bench": "kill at random",
+        "kills": done.kills,
+        "faults": list(done.faults),
+        "acknowledged": dict(done.acknowledged),
+        "saved_by_others": done.saves,
+        "longest_save_of_others_ms": round(1000 * done.longest, 1),
+        "seconds": round(time.monotonic() - begun),
+    }
+    if TRIES:
+        yield from _after_saved()
+
+
+def _after_saved() -> Iterator[dict[str, object]]:
+    """Labels shown as saved, labels found afterwards, and whether the database is sound."""
     with tempfile.TemporaryDirectory() as folder, browser() as started:
         made = make_workspace(Path(folder))
         with made.write() as connection:
@@ -43,4 +67,4 @@ def run() -> Iterator[dict[str, object]]:
             page.context.close()
             app.start()
         app.stop()
-        yield {"bench": "kill", "shown_as_saved": TRIES, "lost": lost, "database_sound": sound}
+        yield {"bench": "kill after saved", "shown_as_saved": TRIES, "lost": lost, "database_sound": sound}
