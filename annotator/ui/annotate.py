@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import streamlit as st
 
 from annotator.errors import AnnotatorError, NotFound
 from annotator.model import Query
-from annotator.services import labelling, pools, questions, search, settings
+from annotator.services import labelling, pools, questions, search, settings, similar
 from annotator.services.labelling import Desk
 from annotator.services.search import SearchResult
 from annotator.ui import blocks, shell, text, workbench
@@ -23,12 +23,15 @@ PAGE_SIZE = 25
 DOUBLE_CLICK_SECONDS = 0.8
 _STATES = {"draft": "draft: not in versions yet", "retired": "retired: not in versions any more"}
 _TABS = ("Search", "Pool", "Neighbours", "Judged")
+_SIMILAR = "Similar"
+_ASKED = "annotate.similar"
 _MODES = {"words": "words", "fuzzy": "typos allowed", "id": "chunk id"}
 _ADVICE = {
     "Pool": "The pool is empty: nothing was gathered for this question.\n"
     "Runs are imported on the Metrics page; reviewers build pools in Settings.",
     "Neighbours": "Nothing here yet: grade a chunk 1, 2 or 3 and the chunks around it in its document appear.",
     "Judged": "You have not graded a chunk for this question yet.",
+    "Similar": "No other chunk reads like this one, is near it by vector or stands in its document.",
 }
 
 
@@ -127,9 +130,11 @@ def _bench(session: Session, desk: Desk) -> None:
     target = {"next": desk.following, "previous": desk.previous}.get(str(wish), "")
     if target:
         _go(target)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    like = _like(query_id)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lists"):
+        tabs = (*_TABS, _SIMILAR) if like else _TABS
         tab = st.segmented_control(
-            "Candidates", _TABS, default="Search", required=True, key=f"tab:{query_id}", label_visibility="collapsed"
+            "Candidates", tabs, default="Search", required=True, key=f"tab:{query_id}", label_visibility="collapsed"
         )
         tab = tab or "Search"
         typed = st.text_input(
@@ -153,8 +158,20 @@ def _bench(session: Session, desk: Desk) -> None:
     if tab == "Search":
         listing = _search(session, desk.query, typed, mode, where, page_key)
     else:
-        listing = _other(session, desk.query, tab, page_key)
-    workbench.mount(session.workspace, session.who, desk, listing, page_key=page_key, go_key="annotate.go")
+        listing = _other(session, desk.query, tab, page_key, like)
+    workbench.mount(
+        session.workspace, session.who, desk, listing, page_key=page_key, go_key="annotate.go", similar_key=_ASKED
+    )
+
+
+def _like(query_id: str) -> str:
+    """Return the chunk whose like was last asked for on this question, "" for none; a new wish opens their list."""
+    asked = st.session_state.pop(_ASKED, None)
+    if asked:
+        st.session_state[f"similar:{query_id}"] = str(asked)
+        st.session_state[f"tab:{query_id}"] = _SIMILAR
+        st.session_state.pop("annotate.list", None)
+    return str(st.session_state.get(f"similar:{query_id}", ""))
 
 
 def _filters(session: Session, query_id: str, *, disabled: bool) -> dict[str, str]:
@@ -201,17 +218,18 @@ def _search(session: Session, query: Query, typed: str, mode: str, where: dict[s
     )
 
 
-def _other(session: Session, query: Query, tab: str, page_key: str) -> Listing:
-    """List pool, neighbours or judged chunks as they were when the tab was opened: nothing moves under the reader."""
+def _other(session: Session, query: Query, tab: str, page_key: str, like: str) -> Listing:
+    """List the chunks of a tab as they were when it was opened: nothing moves under the reader."""
     kept = st.session_state.get("annotate.list")
     name = f"{session.who}\n{query.query_id}\n{tab}"
     if kept is None or kept[0] != name:
-        kept = (name, *_listed(session, query.query_id, tab))
+        kept = (name, *_listed(session, query.query_id, tab, like))
         st.session_state["annotate.list"] = kept
         st.session_state.pop("annotate.found", None)
         st.session_state[page_key] = 0
-    ids: Sequence[str] = kept[1]
+    whys: Mapping[str, str] = kept[1]
     found: str = kept[2]
+    ids = list(whys)
     page = min(int(st.session_state.get(page_key, 0)), max(0, (len(ids) - 1) // PAGE_SIZE))
     shown = tuple(ids[page * PAGE_SIZE : (page + 1) * PAGE_SIZE])
     marks = search.marks(session.workspace, shown, query.question, "words")
@@ -223,17 +241,22 @@ def _other(session: Session, query: Query, tab: str, page_key: str) -> Listing:
         pages=-(-len(ids) // PAGE_SIZE) or 1,
         advice=_ADVICE[tab],
         marks=marks,
+        whys=whys,
     )
 
 
-def _listed(session: Session, query_id: str, tab: str) -> tuple[Sequence[str], str]:
-    """Return the chunk ids of a tab and what else is said beside their number."""
+def _listed(session: Session, query_id: str, tab: str, like: str) -> tuple[Mapping[str, str], str]:
+    """Return the chunks of a tab, each with why it is there where that is not plain, and words beside their number."""
+    if tab == _SIMILAR:
+        alike = similar.similar(session.workspace, like)
+        return alike.found, f" like {like}" + (" · vectors were not to be had" if alike.note else "")
+    if tab == "Neighbours":
+        return similar.neighbours(session.workspace, session.who, query_id), ""
     if tab == "Pool":
         found = pools.pool(session.workspace, session.who, query_id)
         said = f" from {blocks.count(found.sources, 'source')}, depth {found.depth}" if found.ids else ""
-        return found.ids, said
-    get = {"Neighbours": labelling.neighbour_ids, "Judged": labelling.judged_ids}[tab]
-    return get(session.workspace, session.who, query_id), ""
+        return dict.fromkeys(found.ids, ""), said
+    return dict.fromkeys(labelling.judged_ids(session.workspace, session.who, query_id), ""), ""
 
 
 def _page(page_key: str, token: str) -> int:

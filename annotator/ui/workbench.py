@@ -7,7 +7,7 @@ graded; this module fills it with data and acknowledges what is stored.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,13 @@ import streamlit as st
 
 from annotator.errors import AnnotatorError
 from annotator.model import GRADES, Chunk, Evidence, Judgment
-from annotator.services import evidence, labelling
+from annotator.services import evidence, labelling, live
 from annotator.services.labelling import Candidate, Desk
+from annotator.services.live import Look
 from annotator.services.workspace import Workspace
 from annotator.ui import keys
 
-__all__ = ["SEARCH_LABEL", "Listing", "mount"]
+__all__ = ["SEARCH_LABEL", "Listing", "mount", "script"]
 
 SEARCH_LABEL = "Search chunks"
 """Label of the page's search box: the component finds the box by it."""
@@ -29,10 +30,17 @@ LONGEST_TEXT = 200_000
 """Characters of one chunk sent to the screen."""
 
 _FILES = Path(__file__).parent / "component"
+
+
+def script() -> str:
+    """Return the component's JavaScript, which is one module in two files."""
+    return "".join((_FILES / name).read_text("utf-8") for name in ("live.js", "workbench.js"))
+
+
 _component = st.components.v2.component(
     "annotator.workbench",
     css=(_FILES / "workbench.css").read_text("utf-8"),
-    js=(_FILES / "workbench.js").read_text("utf-8"),
+    js=script(),
 )
 
 
@@ -52,11 +60,15 @@ class Listing:
     advice: str = ""
     marks: Mapping[str, tuple[tuple[int, int], ...]] | None = None
     snippets: Mapping[str, tuple[str, tuple[tuple[int, int], ...]]] | None = None
+    whys: Mapping[str, str] | None = None
+    """Per chunk id in a few words why it is in the list, where that does not go without saying."""
 
 
-def mount(workspace: Workspace, who: str, desk: Desk, listing: Listing, *, page_key: str, go_key: str) -> None:
+def mount(
+    workspace: Workspace, who: str, desk: Desk, listing: Listing, *, page_key: str, go_key: str, similar_key: str
+) -> None:
     """Show the workbench for the desk's question. A turned page lands in session state under `page_key`, a wish for the
-    next or previous question under `go_key`."""
+    next or previous question under `go_key`, a chunk id whose like is wanted under `similar_key`."""
     key = "workbench"
     answers = st.session_state.setdefault("workbench.answers", {})
 
@@ -97,6 +109,28 @@ def mount(workspace: Workspace, who: str, desk: Desk, listing: Listing, *, page_
             answer["message"] = str(error)
         answers["located"] = answer
 
+    def answer(chunk_id: str, found: Look | None, **more: str) -> None:
+        shown = {} if found is None else {**asdict(found), "at": found.looked_at}
+        answers["look"] = {**shown, **more, "id": chunk_id, "n": answers.get("look", {}).get("n", 0) + 1}
+
+    def look() -> None:
+        wish = st.session_state[key].get("look") or {}
+        chunk_id = str(wish.get("id"))
+        try:
+            answer(chunk_id, (live.look if wish.get("asked") else live.glance)(workspace, chunk_id))
+        except AnnotatorError as error:
+            answer(chunk_id, None, message=str(error))
+
+    def refresh() -> None:
+        chunk_id = str(st.session_state[key].get("refresh"))
+        try:
+            answer(chunk_id, None, done=live.refresh(workspace, who, chunk_id))
+        except AnnotatorError as error:
+            answer(chunk_id, None, message=str(error))
+
+    def find_similar() -> None:
+        st.session_state[similar_key] = st.session_state[key].get("similar")
+
     _component(
         key=key,
         data=_data(workspace, who, desk, listing, answers),
@@ -105,6 +139,9 @@ def mount(workspace: Workspace, who: str, desk: Desk, listing: Listing, *, page_
         on_go_change=go,
         on_around_change=show_around,
         on_locate_change=locate,
+        on_look_change=look,
+        on_refresh_change=refresh,
+        on_similar_change=find_similar,
     )
 
 
@@ -115,6 +152,7 @@ def _data(
     shown = labelling.candidates(workspace, who, query_id, listing.ids)
     undoable = labelling.undoable(workspace, who, query_id)
     judged, relevant = labelling.counts(workspace, who, query_id)
+    standing = live.standing(workspace)
     return {
         "who": who,
         "query": query_id,
@@ -138,6 +176,9 @@ def _data(
         "failure": answers.get("failure", ""),
         "around": answers.get("around"),
         "located": answers.get("located"),
+        "synced_at": standing.synced_at,
+        "at_a_glance": standing.at_a_glance,
+        "look": answers.get("look"),
         "words": {str(grade): word for grade, word in GRADES.items()},
         "keys": keys.as_data(),
         "search_label": SEARCH_LABEL,
@@ -160,6 +201,7 @@ def _candidate(one: Candidate, listing: Listing) -> dict[str, object]:
         "spans": [list(span) for span in (listing.marks or {}).get(chunk.chunk_id, ())],
         "snippet": snippet,
         "snippet_spans": [list(span) for span in spans],
+        "why": (listing.whys or {}).get(chunk.chunk_id, ""),
         "label": _label(one.mine),
     }
     if len(text) < len(chunk.text):

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotator.model import GRADES, text_hash
 from annotator.ui import keys
+from annotator.ui.workbench import script
 from tests.browser.app import ROOT
 from tests.browser.contrast import too_dim
 
@@ -144,7 +145,7 @@ def opened(chromium: Browser, theme: str = "light") -> Iterator[Bench]:
     }
     sheet = ":root {" + "".join(f"{name}: {value};" for name, value in css.items()) + "}"
     files: dict[str, tuple[str, str]] = {
-        "workbench.js": ("text/javascript", (COMPONENT / "workbench.js").read_text("utf-8")),
+        "workbench.js": ("text/javascript", script()),
         "workbench.css": ("text/css", (COMPONENT / "workbench.css").read_text("utf-8")),
         "": ("text/html", f"<!doctype html><style>{sheet}</style>{PAGE}"),
     }

@@ -115,6 +115,7 @@ class Workbench {
     window.removeEventListener("pagehide", this.onHide);
     window.removeEventListener("resize", this.onResize);
     clearInterval(this.timer);
+    this.live.close();
     this.bench.remove();
   }
 
@@ -181,7 +182,8 @@ class Workbench {
     this.text.setAttribute("aria-label", "Text of the chunk");
     this.after = make("div", "beside");
     this.scroll = make("div", "scroll");
-    this.scroll.append(this.before, this.text, this.after);
+    this.live = new LiveRow(this);
+    this.scroll.append(this.live.box, this.before, this.text, this.after);
     this.grades = make("div", "grades");
     this.grades.setAttribute("role", "group");
     this.grades.setAttribute("aria-label", "Grade");
@@ -306,7 +308,7 @@ class Workbench {
       const item = { ...one, shown: kept?.shown ?? 0 };
       item.label = one.label ?? EMPTY;
       if (kept && !fresh) {
-        [item.draft, item.draftSent] = [kept.draft, kept.draftSent];
+        [item.draft, item.draftSent, item.look] = [kept.draft, kept.draftSent, kept.look];
         if (kept.sha256 !== one.sha256) {
           if (item.draft) item.draft = { ...item.draft, evidence: refit(item.text, item.draft.evidence) };
           changed ||= id === this.selected;
@@ -330,6 +332,7 @@ class Workbench {
     }
     if (data.around) this.showAround(data.around);
     if (data.located) this.takeLocated(data.located);
+    this.live.take(data.look, fresh);
     this.progress.textContent = data.progress;
     this.renderFoot();
     this.renderStatus();
@@ -448,7 +451,7 @@ class Workbench {
       const head = make("div", "head");
       const title = make("span", "title", item.title || item.doc || item.id);
       title.dir = "auto";
-      head.append(make("span", "badge"), title, make("span", "staleflag"));
+      head.append(make("span", "badge"), title, make("span", "quiet why", item.why), make("span", "staleflag"));
       const snippet = make("div", "snippet");
       snippet.dir = "auto";
       fill(snippet, item.snippet, item.snippet_spans.map(([start, end]) => ["hit", start, end]));
@@ -555,7 +558,9 @@ class Workbench {
     const place = make("span", "quiet place", item.place ? `${item.doc} · ${item.place} of ${item.siblings}` : item.doc);
     place.title = place.textContent;
     this.titleLine.replaceChildren(title, place);
-    this.idLine.replaceChildren(copy);
+    this.live.shown();
+    const like = button("quiet", "similar", () => this.setTrigger("similar", item.id), "List chunks that read like this one, are near it by vector, or stand in its document");
+    this.idLine.replaceChildren(copy, this.live.line, like);
     this.meta.replaceChildren(
       ...item.meta.map(([name, value]) => {
         const pair = make("span", "pair");
