@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from annotator.ui import annotate, shell
+from annotator.ui import annotate, question, shell
 
 session = shell.require("grade chunks")
 
 with shell.errors():
-    desk = annotate.opened(session)
+    desk = question.opened(session)
     with st.container(key="desk", gap="small"):
-        annotate.header(session, desk)
+        question.header(session, desk)
         annotate.bench(session, desk)

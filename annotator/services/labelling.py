@@ -1,7 +1,7 @@
-"""The grading loop's server side: a person's desk for one question, its candidates, and storing what was graded.
+"""The grading loop's server side: the candidates of a question, and storing what was graded.
 
 Operations come in batches from the screen and may come twice; each is stored once. A grade is acknowledged only
-after its transaction has committed.
+after its transaction has committed. Which question a person works on is `queue.py`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from typing import Literal
 import msgspec
 
 from annotator.errors import AnnotatorError, Conflict, InputError
-from annotator.model import Chunk, Evidence, Judgment, Query
-from annotator.services import evidence
+from annotator.model import Chunk, Evidence, Judgment
+from annotator.services import evidence, queue
 from annotator.services.permission import require
-from annotator.store import corpus, documents, judgments, people, queries
+from annotator.store import corpus, decisions, documents, judgments, people, queries
 from annotator.store.database import Workspace, now
 
 __all__ = [
     "Candidate",
-    "Desk",
     "Operation",
     "Outcome",
     "apply",
@@ -31,7 +30,6 @@ __all__ = [
     "candidates",
     "counts",
     "decode_operations",
-    "desk",
     "judged_ids",
     "neighbour_ids",
     "undoable",
@@ -69,49 +67,18 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """One question as a person works on it. `position` counts from 1 among the `total` questions of the queue."""
-
-    query: Query
-    position: int
-    total: int
-    previous: str
-    following: str
-    next_open: str
-    """The next question that is still open, "" when none is."""
-
-
-@dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk to grade: where it stands in its document (from 1, of `siblings`), and this person's own label."""
+    """A chunk to grade: where it stands in its document (from 1, of `siblings`), and this person's own label.
+
+    `reopened`: a reviewer wants that label given anew.
+    """
 
     chunk: Chunk
     place: int
     siblings: int
     mine: Judgment | None
     draft: tuple[str, tuple[Evidence, ...]] | None
-
-
-def desk(workspace: Workspace, query_id: str = "") -> Desk | None:
-    """Return the desk for a question, by default the first open one; None when there is no question.
-
-    Raises NotFound when the id is unknown.
-    """
-    with workspace.read() as connection:
-        queue = queries.all_queries(connection, states=("open", "complete"))
-        if query_id:
-            chosen = queries.query(connection, query_id)
-        elif queue:
-            chosen = next((one for one in queue if one.state == "open"), queue[0])
-        else:
-            return None
-    ids = [one.query_id for one in queue]
-    if chosen.query_id not in ids:
-        return Desk(chosen, 0, len(ids), "", ids[0] if ids else "", _next_open(queue, -1))
-    at = ids.index(chosen.query_id)
-    previous = ids[at - 1] if at else ""
-    following = ids[at + 1] if at + 1 < len(ids) else ""
-    return Desk(chosen, at + 1, len(ids), previous, following, _next_open(queue, at))
+    reopened: bool = False
 
 
 def neighbour_ids(workspace: Workspace, who: str, query_id: str) -> list[str]:
@@ -144,8 +111,9 @@ def candidates(workspace: Workspace, who: str, query_id: str, ids: Sequence[str]
         mine = {one.chunk_id: one for one in judgments.current(connection, query_id=query_id, annotator=who)}
         drafts = judgments.drafts(connection, query_id, who)
         places = documents.places(connection, live.values())
+        reopened = {chunk_id for _, chunk_id in decisions.reopened(connection, query_id)} & mine.keys()
     return [
-        Candidate(live[one], *places.get(one, (0, 0)), mine.get(one), _draft(drafts.get(one)))
+        Candidate(live[one], *places.get(one, (0, 0)), mine.get(one), _draft(drafts.get(one)), one in reopened)
         for one in ids
         if one in live
     ]
@@ -154,10 +122,11 @@ def candidates(workspace: Workspace, who: str, query_id: str, ids: Sequence[str]
 def apply(workspace: Workspace, who: str, operations: Iterable[Operation]) -> Outcome:
     """Store a batch of operations in order, each once; those of other people are left alone, not acknowledged.
 
-    A refused operation does not hold up the others. Everything acknowledged is committed when this returns. Raises
-    InputError for a name that is nobody's, Forbidden for readers.
+    A refused operation does not hold up the others. Everything acknowledged is committed when this returns. Whoever
+    saves is at work: the question stays theirs. Raises InputError for a name that is nobody's, Forbidden for readers.
     """
     done: list[str] = []
+    last = ""
     refused: list[tuple[str, str]] = []
     with workspace.write() as connection:
         if people.find(connection, who) is None:
@@ -175,7 +144,10 @@ def apply(workspace: Workspace, who: str, operations: Iterable[Operation]) -> Ou
                 refused.append((operation.id, message))
             else:
                 done.append(operation.id)
+                last = operation.query_id
             connection.execute("RELEASE one")
+        if last:
+            queue.renew(connection, who, last, now())
     return Outcome(tuple(done), tuple(refused), now())
 
 
@@ -252,8 +224,3 @@ def _distance(spots: Sequence[int], at: int) -> tuple[int, int]:
 
 def _draft(kept: tuple[str, str] | None) -> tuple[str, tuple[Evidence, ...]] | None:
     return None if kept is None else (kept[0], msgspec.json.decode(kept[1], type=tuple[Evidence, ...]))
-
-
-def _next_open(queue: Sequence[Query], after: int) -> str:
-    later = [one.query_id for one in (*queue[after + 1 :], *queue[: max(after, 0)]) if one.state == "open"]
-    return later[0] if later else ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from annotator.model import QUERY_STATES, Person, Query
 from annotator.review.coverage import Coverage, coverage
-from annotator.services import permission
+from annotator.services import permission, queue
 from annotator.services.facets import facet_names, facet_targets
 from annotator.services.readiness import pairs_unsettled
 from annotator.store import corpus, counts, people, queries, runs, settings, versions
@@ -40,8 +40,10 @@ class Home:
     drift: int
     queries: Mapping[str, int]
     """State → number of questions; every state is there."""
-    queue: int
-    """Open questions that wait for this person."""
+    queue: Mapping[str, int]
+    """Standing → number of questions of this person's list; none for who does not label."""
+    free_at: str
+    """When the next question in use comes free, "" when none is in use."""
     next_query: str
     mine: int
     """Questions this person has judged something for."""
@@ -84,8 +86,10 @@ def home(workspace: Workspace, annotator: str) -> Home:
     with workspace.read() as connection:
         every = queries.all_queries(connection)
         judged = counts.judged_queries(connection, annotator)
-        waiting = [one for one in every if one.state == "open" and one.owner in ("", annotator)]
-        following = next((one for one in waiting if one.query_id not in judged), waiting[0] if waiting else None)
+        person = people.find(connection, annotator) or Person(annotator, "reader")
+        labels = permission.allows(person, "grade chunks")
+        mine = queue.mine(connection, annotator, frozenset(disputed)) if labels else queue.Mine({}, "", "")
+        following = queries.find(connection, mine.next_query)
         known_versions = versions.all_versions(connection)
         known_runs = runs.all_runs(connection)
         found = Home(
@@ -94,8 +98,9 @@ def home(workspace: Workspace, annotator: str) -> Home:
             last_sync=corpus.last_sync(connection)[0],
             drift=counts.drifted_chunks(connection),
             queries=_states(every, frozenset(disputed)),
-            queue=len(waiting),
-            next_query=following.query_id if following else "",
+            queue=mine.counts,
+            free_at=mine.free_at,
+            next_query=mine.next_query,
             mine=len(judged),
             disputes=sum(disputed.values()),
             coverage=_coverage(connection, every),
@@ -104,7 +109,6 @@ def home(workspace: Workspace, annotator: str) -> Home:
             latest_run=known_runs[0] if known_runs else None,
             next_step=NextStep("", "home"),
         )
-        person = people.find(connection, annotator) or Person(annotator, "reader")
     return replace(found, next_step=_next_step(found, person, following))
 
 

@@ -26,6 +26,7 @@ Action = Literal[
     "sync the chunk table",
     "see the labels of others",
     "settle labels",
+    "share out questions",
     "read the record of changes",
     "import the judgments of others",
     "release versions",
@@ -36,6 +37,7 @@ Action = Literal[
     "change the facets",
     "change the gate",
     "change the retriever",
+    "change how labels are settled",
     "manage people",
     "back up and restore",
 ]
@@ -53,6 +55,7 @@ MAY: Final[Mapping[Action, frozenset[str]]] = {
     "sync the chunk table": _ALL_WHO_LABEL,
     "see the labels of others": _ALL_WHO_DECIDE,
     "settle labels": _ALL_WHO_DECIDE,
+    "share out questions": _ALL_WHO_DECIDE,
     "read the record of changes": _ALL_WHO_DECIDE,
     "import the judgments of others": _ALL_WHO_DECIDE,
     "release versions": _ALL_WHO_DECIDE,
@@ -63,6 +66,7 @@ MAY: Final[Mapping[Action, frozenset[str]]] = {
     "change the facets": _ADMINS,
     "change the gate": _ADMINS,
     "change the retriever": _ADMINS,
+    "change how labels are settled": _ADMINS,
     "manage people": _ADMINS,
     "back up and restore": _ADMINS,
 }

@@ -12,14 +12,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from annotator.errors import Conflict, InputError, Problem
+from annotator.errors import InputError, Problem
 from annotator.model import QUERY_STATES, Query, id_fault
 from annotator.review import lint as wording
 from annotator.review.lint import LintWarning
+from annotator.services import queue
 from annotator.services.facets import facet_names
-from annotator.services.permission import require
+from annotator.services.permission import allows, require
 from annotator.services.readiness import unsettled_of
-from annotator.store import corpus, judgments, labels, queries
+from annotator.store import corpus, judgments, labels, people, queries
+from annotator.store import queue as steps
 from annotator.store.database import Workspace
 
 __all__ = [
@@ -28,7 +30,6 @@ __all__ = [
     "change",
     "create",
     "lint",
-    "mark_complete",
     "mark_unanswerable",
     "next_id",
     "reopen",
@@ -47,7 +48,8 @@ _NOTHING: Final = labels.Progress(0, 0, 0, 0)
 class QuestionRow:
     """A question with its progress: pairs anybody judged, relevant ones, pairs `mine`, pairs people differ on.
 
-    `state` is the one to show: disputed while a pair waits for a decision.
+    `state` is the one to show: disputed while a pair waits for a decision. `standing` is the question's for the person
+    who looks. Before somebody who labels blindly only their own labels count, and a dispute shows when they finished.
     """
 
     query: Query
@@ -56,6 +58,7 @@ class QuestionRow:
     mine: int
     unsettled: int
     state: str
+    standing: str = ""
 
     @property
     def disputed(self) -> bool:
@@ -101,21 +104,14 @@ def retire(workspace: Workspace, who: str, query_id: str, *, revision: int | Non
 
 
 def reopen(workspace: Workspace, who: str, query_id: str, *, revision: int | None = None) -> Query:
-    """Put a draft, complete or retired question to work again. Raises NotFound or Conflict."""
-    return _change(workspace, who, query_id, revision, state="open")
+    """Put a draft, complete or retired question to work again, for everybody who had finished it.
 
-
-def mark_complete(workspace: Workspace, who: str, query_id: str, *, revision: int | None = None) -> Query:
-    """Say that the question's labels are complete. Raises Conflict when there are none and it is answerable."""
+    Raises NotFound or Conflict.
+    """
     with workspace.write() as connection:
-        query = queries.query(connection, query_id)
-        judged = judgments.pair_counts(connection, query_id=query_id).get(query_id, (0, 0))[0]
-        if not judged and not query.unanswerable:
-            raise Conflict(
-                "Nothing was judged for this question yet.",
-                hint="Grade some chunks first, or mark it unanswerable when no chunk answers it.",
-            )
-        return _put(connection, who, query, revision, state="complete")
+        opened = _put(connection, who, queries.query(connection, query_id), revision, state="open")
+        queue.give_back(connection, query_id, sorted(steps.people_with(connection, query_id, "finished")), who)
+        return opened
 
 
 def mark_unanswerable(
@@ -125,12 +121,16 @@ def mark_unanswerable(
     return _change(workspace, who, query_id, revision, unanswerable=unanswerable)
 
 
-def lint(workspace: Workspace, question: str, query_id: str = "") -> list[LintWarning]:
-    """Return what is odd about the question as written; `query_id` names the one that is being changed."""
+def lint(workspace: Workspace, question: str, query_id: str = "", *, who: str = "") -> list[LintWarning]:
+    """Return what is odd about the question as written; `query_id` names the one that is being changed.
+
+    Whoever labels blindly is warned of the chunks they found relevant themselves, not of those others did.
+    """
     with workspace.read() as connection:
         others = {one.query_id: one.question for one in queries.all_queries(connection) if one.state != "retired"}
         others.pop(query_id, None)
-        said = judgments.current(connection, query_id=query_id) if query_id else ()
+        own = who if _blind(connection, who) else ""
+        said = judgments.current(connection, query_id=query_id, annotator=own) if query_id else ()
         helpful = {one.chunk_id for one in said if (one.grade or 0) >= 2}
         texts = {chunk_id: chunk.text for chunk_id, chunk in corpus.chunks(connection, sorted(helpful)).items()}
     return wording.lint(question, others=others, chunks=texts)
@@ -142,13 +142,36 @@ def next_id(workspace: Workspace) -> str:
         return _next_id(connection)
 
 
-def rows(workspace: Workspace, annotator: str = "") -> list[QuestionRow]:
-    """Return every question in the order they were added, with its progress; `mine` is the annotator's."""
+def rows(workspace: Workspace, who: str = "") -> list[QuestionRow]:
+    """Return every question in the order they were added, with its progress; `mine` is that of the person.
+
+    Without a person all labels of all people count.
+    """
     with workspace.read() as connection:
-        progress = labels.progress(connection, annotator)
-        return [
+        blind = _blind(connection, who)
+        progress = labels.progress(connection, who)
+        own = judgments.pair_counts(connection, who) if blind else {}
+        found = [
             _row(connection, query, progress.get(query.query_id, _NOTHING)) for query in queries.all_queries(connection)
         ]
+        if not who:
+            return found
+        disputed = frozenset(row.query.query_id for row in found if row.disputed)
+        standing = queue.standing_of(connection, who, disputed)
+    found = [replace(row, standing=standing.get(row.query.query_id, "")) for row in found]
+    return [_own(row, *own.get(row.query.query_id, (0, 0))) for row in found] if blind else found
+
+
+def _own(row: QuestionRow, judged: int, relevant: int) -> QuestionRow:
+    """Return the row as somebody may see it who labels and must not know what others found."""
+    known = row.standing == "disputed"
+    state = row.state if known else row.query.state
+    return replace(row, judged=judged, relevant=relevant, mine=judged, state=state, unsettled=row.unsettled * known)
+
+
+def _blind(connection: sqlite3.Connection, who: str) -> bool:
+    person = people.find(connection, who)
+    return person is not None and allows(person, "grade chunks") and not allows(person, "see the labels of others")
 
 
 def _row(connection: sqlite3.Connection, query: Query, progress: labels.Progress) -> QuestionRow:

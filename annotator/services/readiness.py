@@ -23,6 +23,7 @@ __all__ = [
     "Examined",
     "Item",
     "Readiness",
+    "differing_by_rule",
     "examine",
     "labels_of",
     "pairs_unsettled",
@@ -119,22 +120,34 @@ def settling_rule(connection: sqlite3.Connection) -> str:
 def pairs_unsettled(workspace: Workspace) -> list[Unsettled]:
     """Return the pairs without a settled grade, each with everybody's judgment; the disputed ones come first."""
     with workspace.read() as connection:
-        retired = {query.query_id for query in queries.all_queries(connection, states=("retired",))}
-        reopened = decisions.reopened(connection)
-        pairs = dict.fromkeys((*labels.contested(connection), *reopened))
-        said: dict[tuple[str, str], list[Judgment]] = defaultdict(list)
-        for one in judgments.of_pairs(connection, pairs):
-            said[one.query_id, one.chunk_id].append(one)
-        in_force = {(one.query_id, one.chunk_id): one for one in decisions.in_force(connection)}
         rule = settling_rule(connection)
-        settled = [
-            _label(pair, said[pair], in_force.get(pair), pair in reopened, rule)
-            for pair in pairs
-            if pair[0] not in retired
-        ]
-        found = [one for one in settled if isinstance(one, Unsettled)]
+        settled = [_label(*one, rule) for one in _contested(connection)]
+    found = [one for one in settled if isinstance(one, Unsettled)]
     order = ("disputed", "unsettled", "reopened", "cannot judge")
     return sorted(found, key=lambda one: (order.index(one.kind), one.query_id, one.chunk_id))
+
+
+def differing_by_rule(connection: sqlite3.Connection) -> dict[str, int]:
+    """Return settling rule → number of pairs on which people would still differ, so that a reviewer has to decide."""
+    contested = _contested(connection)
+    settled = {rule: [_label(*one, rule) for one in contested] for rule in RULES}
+    return {
+        rule: sum(isinstance(one, Unsettled) and one.differs for one in labelled) for rule, labelled in settled.items()
+    }
+
+
+def _contested(
+    connection: sqlite3.Connection,
+) -> list[tuple[tuple[str, str], Sequence[Judgment], Adjudication | None, bool]]:
+    """Return every pair that may be without a settled grade, with what was said and decided, and if it is re-opened."""
+    retired = {query.query_id for query in queries.all_queries(connection, states=("retired",))}
+    reopened = decisions.reopened(connection)
+    pairs = dict.fromkeys((*labels.contested(connection), *reopened))
+    said: dict[tuple[str, str], list[Judgment]] = defaultdict(list)
+    for one in judgments.of_pairs(connection, pairs):
+        said[one.query_id, one.chunk_id].append(one)
+    in_force = {(one.query_id, one.chunk_id): one for one in decisions.in_force(connection)}
+    return [(pair, said[pair], in_force.get(pair), pair in reopened) for pair in pairs if pair[0] not in retired]
 
 
 def unsettled_of(connection: sqlite3.Connection, query_id: str) -> list[Unsettled]:

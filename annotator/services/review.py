@@ -18,6 +18,7 @@ from annotator.review.settle import Unsettled
 from annotator.review.suspicious import KINDS, Suspicion, everyday_terms
 from annotator.review.suspicious import suspicious as odd
 from annotator.services import evidence as quotes
+from annotator.services import queue
 from annotator.services.permission import require
 from annotator.services.readiness import labels_of, pairs_unsettled
 from annotator.store import corpus, decisions, judgments, queries
@@ -158,14 +159,16 @@ def decide(
             )
         new = replace(new, evidence=quotes.located(connection, chunk_id, sha256, new.evidence))
         decisions.append(connection, new)
+        queue.complete_when_done(connection, query, who)
     return new
 
 
 def reopen(workspace: Workspace, who: str, pairs: Sequence[tuple[str, str]], reason: str) -> int:
     """Open labels again, all or none, and with them their questions; return how many were not open already.
 
-    What was said stays in the record, but settles nothing until somebody judges the pair again or a reviewer decides.
-    Raises NotFound for a pair without a label, InputError without a reason, Forbidden for annotators and readers.
+    The questions come back to those who gave the labels. What was said stays in the record, but settles nothing until
+    somebody judges the pair again or a reviewer decides. Raises NotFound for a pair without a label, InputError without
+    a reason, Forbidden for annotators and readers.
     """
     reason = _reason(reason.strip())
     number = 0
@@ -180,6 +183,8 @@ def reopen(workspace: Workspace, who: str, pairs: Sequence[tuple[str, str]], rea
             decisions.reopen(connection, Reopening(query_id, chunk_id, who, reason, operation_id=_operation()))
             if query.state == "complete":
                 queries.change(connection, replace(query, state="open"), who)
+            authors = [one.annotator for one in judgments.of_pairs(connection, [(query_id, chunk_id)])]
+            queue.give_back(connection, query_id, authors, who, reason)
             number += 1
     return number
 

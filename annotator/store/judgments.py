@@ -20,6 +20,7 @@ from annotator.store.database import now
 __all__ = [
     "Undoable",
     "append",
+    "as_of",
     "current",
     "draft",
     "drafts",
@@ -120,6 +121,22 @@ def current(connection: sqlite3.Connection, *, query_id: str = "", annotator: st
             values,
         )
     )
+
+
+def as_of(connection: sqlite3.Connection, query_id: str, annotator: str, judgment_id: int) -> list[Judgment]:
+    """Return the person's labels of the query as they stood after that judgment of the workspace, by chunk.
+
+    Found by going back from those in force; what was taken back altogether since is not among them.
+    """
+    rows = connection.execute(
+        f"""WITH RECURSIVE back (at) AS (
+            SELECT judgment_id FROM current_judgments WHERE query_id = ? AND annotator = ?
+            UNION SELECT replaces FROM back JOIN judgments ON judgment_id = at WHERE at > ? AND replaces IS NOT NULL)
+        SELECT {_COLUMNS} FROM back JOIN judgments j ON j.judgment_id = at
+        WHERE at <= ? AND j.withdrawn = 0 ORDER BY j.chunk_id""",
+        (query_id, annotator, judgment_id, judgment_id),
+    )
+    return [_judgment(row) for row in rows]
 
 
 def of_pairs(connection: sqlite3.Connection, pairs: Iterable[tuple[str, str]]) -> Iterator[Judgment]:

@@ -152,6 +152,45 @@ _DRIFT = (
         UNIQUE (query_id, chunk_id, sha256, to_chunk_id, to_sha256))""",
 )
 
+_QUEUE = (
+    # What a person said about a question as a whole. `returned`: it is theirs again, by a reviewer or by themselves.
+    """CREATE TABLE steps (
+        step_id INTEGER PRIMARY KEY, query_id TEXT NOT NULL REFERENCES queries (query_id), annotator TEXT NOT NULL,
+        kind TEXT NOT NULL CHECK (kind IN ('finished', 'skipped', 'returned')), reason TEXT NOT NULL,
+        who TEXT NOT NULL, at TEXT NOT NULL, after_judgment INTEGER NOT NULL)""",
+    "CREATE INDEX steps_by_person ON steps (query_id, annotator, step_id)",
+    """CREATE TABLE current_steps (
+        query_id TEXT NOT NULL, annotator TEXT NOT NULL, kind TEXT NOT NULL, step_id INTEGER NOT NULL REFERENCES steps,
+        PRIMARY KEY (query_id, annotator)) WITHOUT ROWID""",
+    "CREATE INDEX current_steps_by_person ON current_steps (annotator, kind)",
+    """CREATE TRIGGER steps_current AFTER INSERT ON steps BEGIN
+        INSERT INTO current_steps VALUES (NEW.query_id, NEW.annotator, NEW.kind, NEW.step_id)
+        ON CONFLICT DO UPDATE SET kind = excluded.kind, step_id = excluded.step_id; END""",
+    # The question a person works on; it keeps others away until `expires_at` and says where to go on after a break.
+    """CREATE TABLE leases (
+        annotator TEXT PRIMARY KEY, query_id TEXT NOT NULL REFERENCES queries (query_id), expires_at TEXT NOT NULL)
+        WITHOUT ROWID""",
+    "CREATE INDEX leases_by_query ON leases (query_id, expires_at)",
+    # Either the query_id or facet and value are filled.
+    """CREATE TABLE assignments (
+        annotator TEXT NOT NULL, query_id TEXT NOT NULL, facet TEXT NOT NULL,
+        value TEXT NOT NULL, PRIMARY KEY (annotator, query_id, facet, value)) WITHOUT ROWID""",
+    "CREATE INDEX assignments_by_query ON assignments (query_id)",
+    # What differs from the workspace's plan for a question: how many people, and whether everybody labels it.
+    """CREATE TABLE plans (
+        query_id TEXT PRIMARY KEY REFERENCES queries (query_id), overlap INTEGER CHECK (overlap BETWEEN 1 AND 100),
+        calibration INTEGER NOT NULL CHECK (calibration IN (0, 1))) WITHOUT ROWID""",
+    "CREATE INDEX queries_by_state ON queries (state, row)",
+    # Whoever marked a question complete so far is who finished it.
+    """INSERT INTO steps (query_id, annotator, kind, reason, who, at, after_judgment)
+        SELECT q.query_id, e.who, 'finished', '', e.who, e.at, (SELECT COALESCE(MAX(judgment_id), 0) FROM judgments)
+        FROM queries q JOIN events e ON e.event_id = (SELECT MAX(event_id) FROM events
+            WHERE subject = 'query:' || q.query_id AND action = 'query changed'
+            AND json_extract(new, '$.state') = 'complete' AND json_extract(old, '$.state') <> 'complete')
+        WHERE q.state = 'complete' AND EXISTS (
+            SELECT 1 FROM current_judgments c WHERE c.query_id = q.query_id AND c.annotator = e.who)""",
+)
+
 _POOLS = (
     # What was asked each time candidates were gathered: runs (JSON), built-in search and retriever ("" when not).
     """CREATE TABLE pool_builds (
@@ -230,6 +269,14 @@ def _migrations() -> Any:
         _never_changed(db, "set_aside")
         _never_replaced(db, "set_aside", "aside_id = NEW.aside_id")
         db.execute("PRAGMA user_version = 3")
+
+    @migrations()
+    def m0004_queue(db: Database) -> None:
+        for statement in _QUEUE:
+            db.execute(statement)
+        _never_changed(db, "steps")
+        _never_replaced(db, "steps", "step_id = NEW.step_id")
+        db.execute("PRAGMA user_version = 4")
 
     @migrations()
     def m0005_pools(db: Database) -> None:

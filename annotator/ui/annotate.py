@@ -1,27 +1,26 @@
-"""The Annotate page's parts: the question above, and the workbench with search, pool, neighbours and judged lists."""
+"""The Annotate page's lower part: the workbench with its search, pool, neighbours and judged lists.
+
+The question above it is `question.py`.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Mapping
 
 import streamlit as st
 
-from annotator.errors import AnnotatorError, NotFound
 from annotator.model import Query
-from annotator.services import labelling, pools, questions, search, settings, similar
-from annotator.services.labelling import Desk
+from annotator.services import labelling, pools, search, similar
+from annotator.services.queue import Desk
 from annotator.services.search import SearchResult
-from annotator.ui import blocks, shell, text, workbench
+from annotator.ui import blocks, question, shell, workbench
 from annotator.ui.shell import Session
 from annotator.ui.workbench import Listing
 
-__all__ = ["bench", "header", "opened"]
+__all__ = ["bench"]
 
 PAGE_SIZE = 25
-DOUBLE_CLICK_SECONDS = 0.8
-_STATES = {"draft": "draft: not in versions yet", "retired": "retired: not in versions any more"}
 _TABS = ("Search", "Pool", "Neighbours", "Judged")
 _SIMILAR = "Similar"
 _ASKED = "annotate.similar"
@@ -33,88 +32,6 @@ _ADVICE = {
     "Judged": "You have not graded a chunk for this question yet.",
     "Similar": "No other chunk reads like this one, is near it by vector or stands in its document.",
 }
-
-
-def opened(session: Session) -> Desk:
-    """Return the desk for the question that was chosen, named by the address, or next; stop the page without one."""
-    asked = st.session_state.get("annotate.query") or st.query_params.get("query", "")
-    try:
-        desk = labelling.desk(session.workspace, asked)
-    except NotFound as error:
-        text.problem(error)
-        if st.button("Go to my next question", type="primary"):
-            st.session_state.pop("annotate.query", None)
-            st.query_params.clear()
-            st.rerun()
-        st.stop()
-    if desk is None:
-        text.box("There is no question to work on yet. Write the first one on the Queries page.")
-        st.page_link(shell.page("queries"), label="Go to Queries", icon=":material/quiz:")
-        st.stop()
-    st.query_params["query"] = desk.query.query_id
-    st.session_state.pop("annotate.query", None)  # not before the address has it: a second click may end this run
-    return desk
-
-
-def header(session: Session, desk: Desk) -> None:
-    """Show the question, where it stands, and what can be done with it as a whole."""
-    query = desk.query
-    left, right = st.columns([0.56, 0.44], vertical_alignment="top", gap="small")
-    with left:
-        text.question(query.question)
-    with right, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
-        trouble = _actions(session, desk)
-    if trouble is not None:
-        with left:  # inside what is there anyway: one element more above it would make the workbench begin anew
-            text.problem(trouble)
-    place = f"{desk.position} of {desk.total}" if desk.position else ""
-    kind = [f"{name}: {value}".replace("_", " ") for name, value in query.facets.items()]
-    kind.append("unanswerable" if query.unanswerable else "")
-    state = _STATES.get(query.state, query.state)
-    if query.state == "complete" and not desk.next_open:
-        state = "complete, as are all other questions of the queue"
-    text.standing([state, place, *kind], query.notes)
-    for name in ("annotate.list", "annotate.found"):  # a visit begins with fresh lists
-        st.session_state.pop(name, None)
-
-
-def _actions(session: Session, desk: Desk) -> AnnotatorError | None:
-    """Show the buttons for the question as a whole; return what kept one of them from doing its work."""
-    query = desk.query
-    _step("Previous question", ":material/chevron_left:", desk.previous, "Previous question (p)", "previous")
-    _step("Next question", ":material/chevron_right:", desk.following, "Next question (n)", "following")
-    with st.popover("Rubric"):
-        text.marked(settings.rubric(session.workspace).text or "No rubric was written yet: see Settings.")
-    label, hint = "Unanswerable", "Mark on purpose that no chunk of the table answers this question"
-    if query.unanswerable:
-        label, hint = "Answerable", "Take back that no chunk answers this question"
-    turned = st.button(label, help=hint, key="unanswerable")
-    done = query.state == "complete"
-    finish = "Reopen" if done else "Done, next question"
-    pressed = st.button(finish, type="secondary" if done else "primary", key="done", disabled=query.state == "retired")
-    try:
-        if turned:
-            questions.mark_unanswerable(session.workspace, session.who, query.query_id, not query.unanswerable)
-            _go(query.query_id)
-        # The second click of a double click lands on the next question's button: it does not count.
-        if pressed and time.monotonic() - st.session_state.get("annotate.finished", 0.0) > DOUBLE_CLICK_SECONDS:
-            change = questions.reopen if done else questions.mark_complete
-            change(session.workspace, session.who, query.query_id)
-            st.session_state["annotate.finished"] = time.monotonic()
-            _go(query.query_id if done else desk.next_open or query.query_id)
-    except AnnotatorError as error:
-        return error
-    return None
-
-
-def _step(label: str, icon: str, query_id: str, hint: str, key: str) -> None:
-    if st.button(label, icon=icon, disabled=not query_id, help=hint, key=key):
-        _go(query_id)
-
-
-def _go(query_id: str) -> None:
-    st.session_state["annotate.query"] = query_id
-    st.rerun(scope="app")
 
 
 @st.fragment
@@ -129,7 +46,9 @@ def _bench(session: Session, desk: Desk) -> None:
     wish = st.session_state.pop("annotate.go", None)
     target = {"next": desk.following, "previous": desk.previous}.get(str(wish), "")
     if target:
-        _go(target)
+        question.go(target)
+    if wish == "skip":
+        question.ask_to_skip(query_id)
     like = _like(query_id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lists"):
         tabs = (*_TABS, _SIMILAR) if like else _TABS

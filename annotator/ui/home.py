@@ -51,7 +51,7 @@ def progress(session: Session, found: Home) -> None:
     states = found.queries
     working = states["open"] + states["complete"] + states["disputed"]
     mine = [
-        Tile("My queue", f"{found.queue:,}", "open questions waiting for you"),
+        Tile("My queue", f"{found.queue.get('needs me', 0):,}", "questions that need you"),
         Tile("Begun by me", f"{found.mine:,}", "questions with labels of yours"),
     ]
     blocks.tiles(

@@ -36,6 +36,7 @@ KEYS: tuple[Key, ...] = (
     Key("k", "up", "up", "Previous chunk in the list"),
     Key("n", "next", "next question", "Go to the next question"),
     Key("p", "previous", "previous question", "Go to the previous question"),
+    Key("z", "skip", "skip question", "Leave the question to others, with a reason"),
     Key("/", "search", "search", "Go to the search box; Enter searches and comes back"),
     Key("e", "evidence", "evidence", "Keep the selected text as evidence; with nothing selected, paste a quote"),
     Key("r", "reason", "reason", "Write a reason"),

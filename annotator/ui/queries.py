@@ -204,7 +204,7 @@ def _form(
     """Show the fields, and under the question what is odd about it."""
     question = st.text_area("Question", query.question, key=f"edit.question:{mark}", height=92, disabled=disabled)
     if question.strip() and not disabled:
-        for warning in questions.lint(session.workspace, question, query.query_id):
+        for warning in questions.lint(session.workspace, question, query.query_id, who=session.who):
             text.box(f"{warning.message} {warning.mend}", "warn")
     notes = st.text_area(
         "Notes: what the asker needs to know", query.notes, key=f"edit.notes:{mark}", height=92, disabled=disabled

@@ -15,9 +15,10 @@ import streamlit as st
 
 from annotator.errors import AnnotatorError
 from annotator.model import GRADES, Chunk, Evidence, Judgment
-from annotator.services import evidence, labelling, live
-from annotator.services.labelling import Candidate, Desk
+from annotator.services import evidence, labelling, live, queue
+from annotator.services.labelling import Candidate
 from annotator.services.live import Look
+from annotator.services.queue import Desk
 from annotator.services.workspace import Workspace
 from annotator.ui import keys
 
@@ -90,6 +91,9 @@ def mount(
     def go() -> None:
         st.session_state[go_key] = st.session_state[key].get("go")
 
+    def stay() -> None:
+        queue.stay(workspace, who, desk.query.query_id)
+
     def show_around() -> None:
         chunk_id = str(st.session_state[key].get("around"))
         try:
@@ -137,6 +141,7 @@ def mount(
         on_queue_change=store,
         on_page_change=turn,
         on_go_change=go,
+        on_alive_change=stay,
         on_around_change=show_around,
         on_locate_change=locate,
         on_look_change=look,
@@ -208,6 +213,8 @@ def _candidate(one: Candidate, listing: Listing) -> dict[str, object]:
         row["cut"] = f"Cut here: the first {len(text):,} of {len(chunk.text):,} characters are shown."
     if one.mine is not None and one.mine.sha256 not in ("", chunk.sha256):
         row["label"]["outdated"] = True
+    if one.reopened:
+        row["label"]["reopened"] = True
     if one.draft is not None:
         row["draft"] = {"reason": one.draft[0], "evidence": _spans(one.draft[1])}
     return row

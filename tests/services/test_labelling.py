@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from annotator.errors import InputError, NotFound
+from annotator.errors import InputError
 from annotator.model import Evidence, text_hash
 from annotator.services import labelling
 from annotator.services.evidence import find_quote, locate
@@ -149,17 +149,6 @@ def test_candidates_carry_place_own_label_and_draft_but_nobody_elses(workspace: 
     one, other = labelling.candidates(workspace, "Ana", "q1", ["refunds-v4#2", "gone", "travel#2"])
     assert (one.place, one.siblings, one.mine) == (2, 3, None)
     assert other.draft == ("half", ())
-
-
-def test_desk_steps_through_the_queue(workspace: Workspace) -> None:
-    desk = labelling.desk(workspace, "q2")
-    assert desk is not None
-    assert (desk.position, desk.total, desk.previous, desk.following, desk.next_open) == (2, 3, "q1", "q3", "q3")
-    first = labelling.desk(workspace)
-    assert first is not None
-    assert first.query.query_id == "q1"
-    with pytest.raises(NotFound):
-        labelling.desk(workspace, "nope")
 
 
 def test_around_gives_the_chunks_before_and_after(workspace: Workspace) -> None:

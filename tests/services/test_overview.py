@@ -63,12 +63,13 @@ def test_coverage_leaves_out_drafts_and_retired_questions(workspace: Workspace) 
     assert coverage["risk"] == {"high": 1}  # type: ignore[index]
 
 
-def test_my_queue_begins_with_a_question_i_have_not_touched(workspace: Workspace) -> None:
+def test_my_queue_holds_what_is_mine_or_anybodys(workspace: Workspace) -> None:
     take(workspace, "q1,errors#1,Ben,0")
+    state(workspace, "q1", state="complete")
     state(workspace, "q2", owner="Ana")
     mine, hers = overview.home(workspace, "Ben"), overview.home(workspace, "Ana")
-    assert (mine.queue, mine.next_query, mine.mine) == (2, "q3", 1)
-    assert (hers.queue, hers.next_query, hers.mine) == (3, "q1", 0)
+    assert (mine.queue, mine.next_query, mine.mine) == ({"complete": 1, "needs me": 1}, "q3", 1)
+    assert (hers.queue, hers.next_query, hers.mine) == ({"complete": 1, "needs me": 2}, "q2", 0)
 
 
 def test_progress_is_the_share_of_finished_questions(workspace: Workspace) -> None:

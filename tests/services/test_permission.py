@@ -14,6 +14,7 @@ from annotator.model import Person, Query
 from annotator.services import (
     audit,
     backup,
+    calibration,
     chunk_table,
     facets,
     gate,
@@ -22,9 +23,12 @@ from annotator.services import (
     permission,
     pools,
     questions,
+    queue,
     retriever,
     review,
     settings,
+    settling,
+    sharing,
     team,
 )
 from annotator.services.facets import FacetSchema
@@ -43,6 +47,7 @@ import runs                      yes        yes       yes    no
 sync the chunk table             yes        yes       yes    no
 see the labels of others         no         yes       yes    no
 settle labels                    no         yes       yes    no
+share out questions              no         yes       yes    no
 read the record of changes       no         yes       yes    no
 import the judgments of others   no         yes       yes    no
 release versions                 no         yes       yes    no
@@ -53,6 +58,7 @@ change the rubric                no         no        yes    no
 change the facets                no         no        yes    no
 change the gate                  no         no        yes    no
 change the retriever             no         no        yes    no
+change how labels are settled    no         no        yes    no
 manage people                    no         no        yes    no
 back up and restore              no         no        yes    no
 """
@@ -108,7 +114,26 @@ ATTEMPTS: dict[str, tuple[str, Callable[[Workspace, str], object]]] = {
     ),
     "retire a question": ("write questions", lambda at, who: questions.retire(at, who, "q1")),
     "reopen a question": ("write questions", lambda at, who: questions.reopen(at, who, "q2")),
-    "complete a question": ("write questions", lambda at, who: questions.mark_complete(at, who, "q3")),
+    "finish a question": ("grade chunks", lambda at, who: queue.finish(at, who, "q2")),
+    "skip a question": ("grade chunks", lambda at, who: queue.skip(at, who, "q1", "not my field")),
+    "take a question back": ("grade chunks", lambda at, who: queue.take_back(at, who, "q1")),
+    "see who does what": ("share out questions", sharing.shared),
+    "give a question to somebody": (
+        "share out questions",
+        lambda at, who: sharing.assign(at, who, ["Ben"], query_ids=["q1"]),
+    ),
+    "give a slice to somebody": (
+        "share out questions",
+        lambda at, who: sharing.assign(at, who, ["Ben"], part=("risk", "high")),
+    ),
+    "have more people on a question": ("share out questions", lambda at, who: sharing.set_overlap(at, who, ["q1"], 2)),
+    "calibrate": ("share out questions", lambda at, who: sharing.calibrate(at, who, ["q1"])),
+    "see the calibration": ("see the labels of others", calibration.calibration),
+    "have more people on all questions": (
+        "change how labels are settled",
+        lambda at, who: sharing.set_plan(at, who, 2),
+    ),
+    "choose a settling rule": ("change how labels are settled", lambda at, who: settling.choose(at, who, "majority")),
     "mark a question": ("write questions", lambda at, who: questions.mark_unanswerable(at, who, "q1")),
     "import questions": (
         "write questions",
@@ -167,6 +192,7 @@ def staffed(workspace: Workspace) -> Workspace:
         people.add(connection, Person("a former admin", "admin", active=False), "Ana")
     import_judgments(workspace, "Ana", ("j.csv", b"query_id,chunk_id,annotator,grade\nq3,errors#1,Ana,3\n"))
     gold.release(workspace, "Ana")
+    questions.mark_unanswerable(workspace, "Ana", "q2")
     return workspace
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from annotator.errors import Conflict, InputError, NotFound
 from annotator.model import Adjudication, Judgment, Query, text_hash
-from annotator.services import facets, questions
+from annotator.services import facets, questions, queue
 from annotator.services.facets import FacetSchema
 from annotator.store import decisions, judgments, queries
 from annotator.store.database import Workspace
@@ -81,23 +81,24 @@ def test_states_move_and_every_move_is_recorded(home: Workspace) -> None:
     made = questions.create(home, "ana", "Who approves?", state="draft")
     assert questions.reopen(home, "ana", made.query_id).state == "open"
     judge(home, made.query_id, "c1", "ana", 3)
-    assert questions.mark_complete(home, "ana", made.query_id).state == "complete"
+    assert queue.finish(home, "ana", made.query_id).state == "complete"
     assert questions.retire(home, "ben", made.query_id, revision=3).state == "retired"
     assert questions.reopen(home, "ben", made.query_id).state == "open"
     with home.read() as connection:
         events = connection.execute("SELECT who FROM events WHERE subject = ?", (f"query:{made.query_id}",)).fetchall()
-    assert [event["who"] for event in events] == ["ana", "ana", "ana", "ben", "ben"]
+    # written, opened, finished, so complete, retired, opened again, so given back to whoever had finished it
+    assert [event["who"] for event in events] == ["ana", "ana", "ana", "ana", "ben", "ben", "ben"]
 
 
 def test_complete_needs_a_label_unless_nothing_answers_it(home: Workspace) -> None:
     made = questions.create(home, "ana", "Who approves?")
-    with pytest.raises(Conflict, match="Nothing was judged"):
-        questions.mark_complete(home, "ana", made.query_id)
+    with pytest.raises(Conflict, match="judged nothing"):
+        queue.finish(home, "ana", made.query_id)
     assert questions.mark_unanswerable(home, "ana", made.query_id).unanswerable
-    assert questions.mark_complete(home, "ana", made.query_id).state == "complete"
+    assert queue.finish(home, "ana", made.query_id).state == "complete"
     assert not questions.mark_unanswerable(home, "ana", made.query_id, False).unanswerable
     with pytest.raises(NotFound):
-        questions.mark_complete(home, "ana", "nobody")
+        queue.finish(home, "ana", "nobody")
 
 
 def test_lint_compares_with_other_questions_and_with_the_chunks_found_relevant(home: Workspace) -> None:

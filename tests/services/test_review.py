@@ -8,7 +8,7 @@ import pytest
 
 from annotator.errors import Conflict, Forbidden, InputError, NotFound
 from annotator.model import Evidence, GoldLabel, Judgment, Person
-from annotator.services import gold, overview, questions, review
+from annotator.services import gold, overview, questions, queue, review
 from annotator.services.review import Case, Unsettled
 from annotator.store import corpus, decisions, judgments, labels, people
 from annotator.store.database import Workspace
@@ -183,7 +183,7 @@ def test_a_pair_nobody_judged_is_no_case(disputed: Workspace) -> None:
 def test_a_reopened_label_settles_nothing_until_somebody_judges_again(disputed: Workspace) -> None:
     settle(disputed, 2)
     judge(disputed, "Ana", 3, chunk_id="refunds-v4#1")
-    questions.mark_complete(disputed, "Rut", "q1")
+    queue.finish(disputed, "Ana", "q1")
     assert gold.readiness(disputed).ready
     assert review.reopen(disputed, "Rut", [("q1", CHUNK), ("q1", "refunds-v4#1")], "The rubric changed.") == 2
     for chunk_id in (CHUNK, "refunds-v4#1"):

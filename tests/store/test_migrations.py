@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from sqlite_utils import Database
 
-from annotator.store import migrations
 from annotator.store.database import Workspace
-from annotator.store.migrations import VERSION
+from annotator.store.migrations import VERSION, _migrations
 
 
 def schema(path: Path) -> dict[str, str]:
@@ -19,13 +18,22 @@ def schema(path: Path) -> dict[str, str]:
         return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall())
 
 
+def at_schema(home: Path, number: int) -> Workspace:
+    """A workspace as that schema left it: only the migrations up to it were applied."""
+    made = Workspace(home)
+    made.home.mkdir()
+    every = _migrations()
+    later = next(one.name for one in every._migrations if one.name.startswith(f"m{number + 1:04d}"))
+    with closing(sqlite3.connect(made.database)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        every.apply(Database(connection), stop_before=later)
+    return made
+
+
 @pytest.fixture
 def earlier(tmp_path: Path) -> Workspace:
-    """A workspace as schema 2 left it."""
-    made = Workspace(tmp_path / "w")
-    made.home.mkdir()
+    made = at_schema(tmp_path / "w", 2)
     with closing(sqlite3.connect(made.database)) as connection:
-        migrations._migrations().apply(Database(connection), stop_before="m0003_drift")
         connection.execute("INSERT INTO settings VALUES ('name', '\"kept\"')")
         connection.commit()
     return made

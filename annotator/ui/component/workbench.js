@@ -4,7 +4,9 @@
 
 const RETRY_MS = 4000;
 const DRAFT_MS = 700;
+const ALIVE_MS = 5 * 60 * 1000;
 const UNDO_LIMIT = 50;
+const STIRS = ["pointermove", "keydown", "wheel"];
 
 const make = (tag, className = "", text = null) => {
   const node = document.createElement(tag);
@@ -102,6 +104,10 @@ class Workbench {
     window.addEventListener("pagehide", this.onHide);
     this.onResize = () => this.layout();
     window.addEventListener("resize", this.onResize);
+    // Who reads for long is still at work: the server hears of it now and then, so that the question stays theirs.
+    this.heard = performance.now();
+    this.onStir = () => this.stir();
+    for (const event of STIRS) document.addEventListener(event, this.onStir, { passive: true });
     this.timer = setInterval(() => {
       this.retry();
       this.layout();
@@ -114,6 +120,7 @@ class Workbench {
     window.removeEventListener("beforeunload", this.onLeave);
     window.removeEventListener("pagehide", this.onHide);
     window.removeEventListener("resize", this.onResize);
+    for (const event of STIRS) document.removeEventListener(event, this.onStir);
     clearInterval(this.timer);
     this.live.close();
     this.bench.remove();
@@ -410,7 +417,14 @@ class Workbench {
   send() {
     this.sent += 1;
     this.sentAt = performance.now();
+    this.heard = this.sentAt; // saving is a sign of life, too
     this.setState("queue", { n: this.sent, ops: this.queue.map(({ restores, ...rest }) => rest) });
+  }
+
+  stir() {
+    if (!this.setTrigger || performance.now() - this.heard < ALIVE_MS) return;
+    this.heard = performance.now();
+    this.setTrigger("alive", Date.now());
   }
 
   retry() {
@@ -474,7 +488,7 @@ class Workbench {
     const text = label.judged && label.grade !== null ? `${label.grade} ${word}` : word;
     if (badge.textContent !== text) badge.textContent = text;
     badge.className = `badge ${label.judged ? `g${label.grade ?? "x"}` : "open"}`;
-    row.querySelector(".staleflag").textContent = label.outdated ? "⚠ text changed" : label.stale ? "⚠ stale" : "";
+    row.querySelector(".staleflag").textContent = label.reopened ? "⚠ opened again" : label.outdated ? "⚠ text changed" : label.stale ? "⚠ stale" : "";
   }
 
   firstOpen() {
@@ -489,7 +503,7 @@ class Workbench {
 
   isOpen(id) {
     const { label, gone } = this.items.get(id);
-    return !label.judged && !gone;
+    return (!label.judged || label.reopened) && !gone;
   }
 
   select(id, scroll = true) {
@@ -800,6 +814,10 @@ class Workbench {
     if (action === "next" || action === "previous") {
       this.settleDraft();
       if (!this.data[action]) return this.say(action === "next" ? "This is the last question." : "This is the first question.");
+      return this.setTrigger("go", action);
+    }
+    if (action === "skip") {
+      this.settleDraft();
       return this.setTrigger("go", action);
     }
     if (action === "search") {

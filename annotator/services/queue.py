@@ -1,0 +1,413 @@
+"""A person's queue: which question is theirs now, claiming it, finishing, skipping and taking it back.
+
+A claim is a lease of half an hour that every saved label renews. It guides the queue only: whatever a person does on a
+question that is not theirs is kept all the same. Who gets what is decided in `sharing.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from annotator.errors import Conflict, InputError
+from annotator.model import Query
+from annotator.review.standing import Turn, order_key
+from annotator.services.permission import allows, require
+from annotator.services.readiness import unsettled_of
+from annotator.store import decisions, events, judgments, people, queries, settings
+from annotator.store import queue as kept
+from annotator.store.database import Workspace, now
+from annotator.store.decisions import Reopening
+from annotator.store.queue import Step
+
+__all__ = [
+    "LEASE_MINUTES",
+    "LONGEST_REASON",
+    "Desk",
+    "Mine",
+    "Pause",
+    "complete_when_done",
+    "desk",
+    "finish",
+    "give_back",
+    "mine",
+    "overlap_of",
+    "renew",
+    "skip",
+    "standing_of",
+    "stay",
+    "take_back",
+]
+
+LEASE_MINUTES: Final = 30
+"""How long a question is kept for a person who does nothing."""
+
+_RENEW_MINUTES: Final = 25
+LONGEST_REASON: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One question as a person works on it. `position` counts from 1 among the `total` questions of their list.
+
+    `standing` is the question's for this person. `free_at`: when a question in use comes free, UTC. `step`: what the
+    person last said about it. `reopened`: labels of theirs that a reviewer wants judged again.
+    """
+
+    query: Query
+    position: int
+    total: int
+    previous: str
+    following: str
+    next_open: str
+    """The next question that needs the person, "" when none does."""
+    standing: str
+    free_at: str = ""
+    calibration: bool = False
+    step: Step | None = None
+    reopened: tuple[Reopening, ...] = ()
+
+    @property
+    def finished(self) -> bool:
+        return self.step is not None and self.step.kind == "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Nothing needs the person now, but others work on questions that may come back: so many, the next one then."""
+
+    in_use: int
+    free_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mine:
+    """A person's list by standing, the question to go on with ("" without one), and when the next comes free."""
+
+    counts: Mapping[str, int]
+    next_query: str
+    free_at: str
+
+
+def desk(
+    workspace: Workspace, who: str, query_id: str = "", *, after: str = "", moment: str = ""
+) -> Desk | Pause | None:
+    """Return the desk for a question; without one, for the question the person was at, or the next that needs them.
+
+    `after` names the question just left: the search goes on behind it. A question that needs the person is claimed;
+    any other can be looked at and graded all the same. None when there is no question at all. Raises NotFound.
+    """
+    moment = moment or now()
+    with workspace.read() as connection:
+        queue = _queue(connection, who, moment)
+        last = kept.lease(connection, who)
+        if query_id:
+            queries.query(connection, query_id)
+    if query_id:
+        if queue.standings.get(query_id) == "needs me" and not _fresh(last, query_id, moment):
+            with workspace.write() as connection:
+                _claim(connection, who, query_id, moment)
+    else:
+        begin = after or (last[0] if last else "")
+        query_id = _claim_first(workspace, queue, begin, after == "", moment)
+        if not query_id:
+            if free := queue.free():
+                return Pause(len(free), free[0])
+            query_id = begin or next(iter(queue.ids), "")
+            if not query_id:
+                return None
+    with workspace.read() as connection:
+        return _desk(connection, queue, query_id, moment)
+
+
+def stay(workspace: Workspace, who: str, query_id: str, *, moment: str = "") -> None:
+    """Keep the question for a person who is still at it: the sign of life of an open page."""
+    with workspace.write() as connection:
+        renew(connection, who, query_id, moment or now())
+
+
+def renew(connection: sqlite3.Connection, who: str, query_id: str, moment: str) -> None:
+    """Prolong the person's lease where it is due, as part of a transaction that writes."""
+    if not _fresh(kept.lease(connection, who), query_id, moment):
+        _claim(connection, who, query_id, moment)
+
+
+def finish(workspace: Workspace, who: str, query_id: str) -> Query:
+    """Say that one is done with the question; complete it is when as many people as wanted are.
+
+    Raises Conflict when the person judged nothing and it is answerable, Forbidden for readers.
+    """
+    with workspace.write() as connection:
+        require(connection, who, "grade chunks")
+        query = _working(connection, query_id)
+        if not judgments.pair_counts(connection, who, query_id) and not query.unanswerable:
+            raise Conflict(
+                "You judged nothing for this question yet.",
+                hint="Grade some chunks first, or mark it unanswerable when no chunk answers it.",
+            )
+        _say(connection, query_id, who, "finished", who)
+        return complete_when_done(connection, query, who)
+
+
+def skip(workspace: Workspace, who: str, query_id: str, reason: str) -> Query:
+    """Leave the question to others, saying why. Raises InputError without a reason, Conflict for a finished one."""
+    reason = " ".join(reason.split())
+    if not reason:
+        raise InputError("Say in a few words why you leave this question to others.")
+    if len(reason) > LONGEST_REASON:
+        raise InputError(f"The reason has {len(reason):,} characters; {LONGEST_REASON:,} is the most.")
+    with workspace.write() as connection:
+        require(connection, who, "grade chunks")
+        query = _working(connection, query_id)
+        if who in kept.people_with(connection, query_id, "finished"):
+            raise Conflict("You finished this question already.", hint="Take it back first.")
+        _say(connection, query_id, who, "skipped", who, reason)
+        return complete_when_done(connection, query, who)
+
+
+def take_back(workspace: Workspace, who: str, query_id: str) -> Query:
+    """Go on with a question one had finished or skipped. Raises NotFound or Conflict."""
+    with workspace.write() as connection:
+        require(connection, who, "grade chunks")
+        query = _working(connection, query_id)
+        give_back(connection, query_id, [who], who)
+        finished = kept.people_with(connection, query_id, "finished")
+        if query.state == "complete" and len(finished) < overlap_of(connection, query_id):
+            return queries.change(connection, replace(query, state="open"), who)
+        return query
+
+
+def give_back(connection: sqlite3.Connection, query_id: str, names: Iterable[str], who: str, reason: str = "") -> None:
+    """Put the question into these people's queues again, whatever others do with it."""
+    for name in names:
+        _say(connection, query_id, name, "returned", who, reason)
+
+
+def complete_when_done(connection: sqlite3.Connection, query: Query, who: str) -> Query:
+    """Complete a question that as many people finished as are wanted."""
+    finished = kept.people_with(connection, query.query_id, "finished")
+    if query.state not in ("draft", "open") or len(finished) < overlap_of(connection, query.query_id):
+        return query
+    return queries.change(connection, replace(query, state="complete"), who)
+
+
+def overlap_of(connection: sqlite3.Connection, query_id: str = "") -> int:
+    """Return how many people are to label a question: its own number, or the workspace's."""
+    own = kept.plan(connection, query_id).overlap if query_id else None
+    return own if own is not None else int(settings.get(connection, "overlap", 1))
+
+
+def mine(connection: sqlite3.Connection, who: str, disputed: frozenset[str] = frozenset(), moment: str = "") -> Mine:
+    """Return how the person's questions stand. `disputed` are the questions people differ on.
+
+    That a question is disputed is told to those who finished it and to those who may see the labels of others.
+    """
+    queue = _queue(connection, who, moment or now(), disputed)
+    last = kept.lease(connection, who)
+    following = next(iter(queue.needing(last[0] if last else "", stay=True)), "")
+    return Mine(Counter(queue.standings[one] for one in queue.ids), following, next(iter(queue.free()), ""))
+
+
+def standing_of(
+    connection: sqlite3.Connection, who: str, disputed: frozenset[str] = frozenset(), moment: str = ""
+) -> dict[str, str]:
+    """Return query id → standing for this person, of every open and complete question."""
+    return dict(_queue(connection, who, moment or now(), disputed).standings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Queue:
+    """Every open or complete question with what decides whose turn it is, and how it stands for the person.
+
+    `ids` is the person's list in their order.
+    """
+
+    who: str
+    turns: Mapping[str, Turn]
+    standings: Mapping[str, str]
+    ids: Sequence[str]
+
+    def needing(self, begin: str, *, stay: bool) -> list[str]:
+        """Return the questions that need the person: what came back first, then from `begin` on and around."""
+        at = self.ids.index(begin) if begin in self.turns and begin in self.ids else -1
+        start = at if stay and at >= 0 else at + 1
+        around = [*self.ids[start:], *self.ids[:start]]
+        wanted = [one for one in around if self.standings[one] == "needs me"]
+        if not stay or not wanted or wanted[0] != begin:
+            wanted.sort(key=self._urgency)
+        return wanted
+
+    def free(self) -> list[str]:
+        """Return when each of the questions in use comes free, the next one first."""
+        return sorted(self.turns[one].free_at(self.who) for one in self.ids if self.standings[one] == "in use")
+
+    def _urgency(self, query_id: str) -> int:
+        turn = self.turns[query_id]
+        return 0 if self.who in turn.returned else 1 if turn.calibration else 2
+
+
+def _queue(connection: sqlite3.Connection, who: str, moment: str, disputed: frozenset[str] = frozenset()) -> _Queue:
+    person = people.find(connection, who)
+    sees_all = person is None or allows(person, "see the labels of others")
+    turns = _turns(connection, who, moment, disputed, sees_all)
+    distinct = {id(turn): turn for turn in turns.values()}  # most questions share one turn
+    known = {key: (turn.is_for(who), turn.standing(who)) for key, turn in distinct.items()}
+    ids = [query_id for query_id, turn in turns.items() if known[id(turn)][0]]
+    seed = str(settings.get(connection, "queue_seed", ""))
+    if seed:
+        ids.sort(key=lambda one: order_key(seed, who, one))
+    if any(turns[one].calibration for one in ids):
+        ids.sort(key=lambda one: not turns[one].calibration)
+    return _Queue(who, turns, {query_id: known[id(turn)][1] for query_id, turn in turns.items()}, ids)
+
+
+def _turns(
+    connection: sqlite3.Connection, who: str, moment: str, disputed: frozenset[str], sees_all: bool
+) -> dict[str, Turn]:
+    """Return query id → turn of the open and complete questions, in the order they were added."""
+    overlap = overlap_of(connection)
+    able = _able(connection)
+    given, sliced = _given(connection, able)
+    plans, leases, steps = kept.plans(connection), kept.leases(connection, moment), kept.working(connection, who)
+    plain = {state: Turn(state, overlap) for state in ("open", "complete")}
+    turns = {}
+    for query_id, state, owner, facets in kept.open_questions(connection):
+        assigned = given.get(query_id, set()) | ({owner} & able)
+        if sliced:
+            assigned = assigned.union(*(sliced.get(one, ()) for one in json.loads(facets).items()))
+        differs = query_id in disputed
+        if not (assigned or differs or query_id in plans or query_id in leases or query_id in steps):
+            turns[query_id] = plain[state]
+            continue
+        plan = plans.get(query_id, kept.Plan())
+        turn = _turn(state, plan.overlap or overlap, plan, steps.get(query_id, {}), assigned, leases.get(query_id, {}))
+        shown = differs and (sees_all or who in turn.finished)
+        turns[query_id] = replace(turn, disputed=True) if shown else turn
+    return turns
+
+
+def _turn(
+    state: str,
+    overlap: int,
+    plan: kept.Plan,
+    steps: Mapping[str, set[str]],
+    assigned: set[str],
+    leases: Mapping[str, str],
+) -> Turn:
+    finished, returned, skipped = (frozenset(steps.get(kind, ())) for kind in ("finished", "returned", "skipped"))
+    return Turn(state, overlap, plan.calibration, finished, returned, skipped, frozenset(assigned), leases)
+
+
+def _turn_of(connection: sqlite3.Connection, query: Query, moment: str) -> Turn:
+    """Return the turn of one question as it is now."""
+    able = _able(connection)
+    assigned = {one.annotator for one in kept.assignments(connection, query.query_id, query.facets)} | {query.owner}
+    steps: dict[str, set[str]] = {}
+    for one in kept.steps(connection, query.query_id):
+        steps.setdefault(one.kind, set()).add(one.annotator)
+    leases = kept.leases(connection, moment, query.query_id).get(query.query_id, {})
+    plan = kept.plan(connection, query.query_id)
+    return _turn(query.state, plan.overlap or overlap_of(connection), plan, steps, assigned & able, leases)
+
+
+def _able(connection: sqlite3.Connection) -> frozenset[str]:
+    return frozenset(one.name for one in people.everyone(connection) if allows(one, "grade chunks"))
+
+
+def _given(
+    connection: sqlite3.Connection, able: frozenset[str]
+) -> tuple[dict[str, set[str]], dict[tuple[str, str], set[str]]]:
+    """Return query id → people and (facet, value) → people."""
+    given: dict[str, set[str]] = {}
+    sliced: dict[tuple[str, str], set[str]] = {}
+    for one in kept.assignments(connection):
+        if one.annotator in able and one.query_id:
+            given.setdefault(one.query_id, set()).add(one.annotator)
+        elif one.annotator in able:
+            sliced.setdefault((one.facet, one.value), set()).add(one.annotator)
+    return given, sliced
+
+
+def _claim(connection: sqlite3.Connection, who: str, query_id: str, moment: str) -> bool:
+    """Let the person work on the question if it needs them; decided in the transaction that writes the lease."""
+    person = people.find(connection, who)
+    query = queries.find(connection, query_id)
+    if person is None or query is None or not allows(person, "grade chunks"):
+        return False
+    if _turn_of(connection, query, moment).standing(who) != "needs me":
+        return False
+    kept.put_lease(connection, who, query_id, _later(moment, LEASE_MINUTES))
+    return True
+
+
+def _claim_first(workspace: Workspace, queue: _Queue, begin: str, stay: bool, moment: str) -> str:
+    wanted = queue.needing(begin, stay=stay)
+    if not wanted:
+        return ""
+    with workspace.write() as connection:
+        person = people.find(connection, queue.who)
+        if person is None or not allows(person, "grade chunks"):
+            return wanted[0]  # looks on without a claim
+        return next((one for one in wanted if _claim(connection, queue.who, one, moment)), "")
+
+
+def _desk(connection: sqlite3.Connection, queue: _Queue, query_id: str, moment: str) -> Desk:
+    who, ids = queue.who, queue.ids
+    query = queries.query(connection, query_id)
+    turn = _turn_of(connection, query, moment)
+    person = people.find(connection, who)
+    if who in turn.finished or person is None or allows(person, "see the labels of others"):
+        turn = replace(turn, disputed=any(one.differs for one in unsettled_of(connection, query_id)))
+    at = ids.index(query_id) if query_id in queue.turns and query_id in ids else -1
+    own = {one.chunk_id for one in judgments.current(connection, query_id=query_id, annotator=who)}
+    reopened = decisions.reopened(connection, query_id)
+    return Desk(
+        query=query,
+        position=at + 1,
+        total=len(ids),
+        previous=ids[at - 1] if at > 0 else "",
+        following=ids[at + 1] if at + 1 < len(ids) else "",
+        next_open=next((one for one in queue.needing(query_id, stay=False) if one != query_id), ""),
+        standing=turn.standing(who),
+        free_at=turn.free_at(who),
+        calibration=turn.calibration,
+        step=kept.step(connection, query_id, who),
+        reopened=tuple(one for (_, chunk_id), one in reopened.items() if chunk_id in own),
+    )
+
+
+def _say(connection: sqlite3.Connection, query_id: str, annotator: str, kind: str, who: str, reason: str = "") -> None:
+    """Record a step, once; whoever leaves a question ends the lease on it."""
+    before = kept.step(connection, query_id, annotator)
+    if before is not None and (before.kind, before.reason) == (kind, reason):
+        return
+    kept.record(connection, query_id, annotator, kind, who, reason)
+    events.record(
+        connection, who, f"question {kind}", f"query:{query_id}",
+        old=None if before is None else {"annotator": annotator, "said": before.kind, "reason": before.reason},
+        new={"annotator": annotator, "said": kind, "reason": reason},
+    )  # fmt: skip
+    held = kept.lease(connection, annotator)
+    if kind != "returned" and held is not None and held[0] == query_id:
+        kept.put_lease(connection, annotator, query_id, now())
+
+
+def _working(connection: sqlite3.Connection, query_id: str) -> Query:
+    query = queries.query(connection, query_id)
+    if query.state == "retired":
+        raise Conflict(f"The question {query_id!r} is retired.", hint="Reopen it on the Queries page first.")
+    return query
+
+
+def _fresh(held: tuple[str, str] | None, query_id: str, moment: str) -> bool:
+    return held is not None and held[0] == query_id and held[1] > _later(moment, _RENEW_MINUTES)
+
+
+def _later(moment: str, minutes: int) -> str:
+    at = datetime.fromisoformat(moment) + timedelta(minutes=minutes)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
