@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from annotator.errors import Conflict, InputError
 from annotator.model import Query
-from annotator.review.standing import Turn, order_key
+from annotator.review.standing import Order, Turn
 from annotator.services.permission import allows, require
 from annotator.services.readiness import unsettled_of
 from annotator.store import decisions, events, judgments, people, queries, settings
@@ -49,6 +49,8 @@ LEASE_MINUTES: Final = 30
 
 _RENEW_MINUTES: Final = 25
 LONGEST_REASON: Final = 1_000
+_AS_EVERYWHERE: Final = kept.Plan()
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +262,7 @@ def _queue(connection: sqlite3.Connection, who: str, moment: str, disputed: froz
     ids = [query_id for query_id, turn in turns.items() if known[id(turn)][0]]
     seed = str(settings.get(connection, "queue_seed", ""))
     if seed:
-        ids.sort(key=lambda one: order_key(seed, who, one))
+        ids.sort(key=Order(seed, who).key)
     if any(turns[one].calibration for one in ids):
         ids.sort(key=lambda one: not turns[one].calibration)
     return _Queue(who, turns, {query_id: known[id(turn)][1] for query_id, turn in turns.items()}, ids)
@@ -274,19 +276,27 @@ def _turns(
     able = _able(connection)
     given, sliced = _given(connection, able)
     plans, leases, steps = kept.plans(connection), kept.leases(connection, moment), kept.working(connection, who)
-    plain = {state: Turn(state, overlap) for state in ("open", "complete")}
+    special = given.keys() | plans.keys() | leases.keys() | steps.keys() | disputed
+    plain: dict[tuple[str, str, str], Turn] = {}  # most questions share their turn with many
     turns = {}
     for query_id, state, owner, facets in kept.open_questions(connection):
-        assigned = given.get(query_id, set()) | ({owner} & able)
-        if sliced:
-            assigned = assigned.union(*(sliced.get(one, ()) for one in json.loads(facets).items()))
-        differs = query_id in disputed
-        if not (assigned or differs or query_id in plans or query_id in leases or query_id in steps):
-            turns[query_id] = plain[state]
+        shared = plain.get((state, owner, facets))
+        if shared is None:
+            parts = json.loads(facets).items() if sliced else ()
+            assigned = ({owner} & able).union(*(sliced.get(one, ()) for one in parts))
+            shared = plain[state, owner, facets] = Turn(state, overlap, assigned=frozenset(assigned))
+        if query_id not in special:
+            turns[query_id] = shared
             continue
-        plan = plans.get(query_id, kept.Plan())
-        turn = _turn(state, plan.overlap or overlap, plan, steps.get(query_id, {}), assigned, leases.get(query_id, {}))
-        shown = differs and (sees_all or who in turn.finished)
+        turn = _turn(
+            state,
+            overlap,
+            plans.get(query_id, _AS_EVERYWHERE),
+            steps.get(query_id, _NOTHING),
+            shared.assigned.union(given.get(query_id, ())),
+            leases.get(query_id, _NOTHING),
+        )
+        shown = query_id in disputed and (sees_all or who in turn.finished)
         turns[query_id] = replace(turn, disputed=True) if shown else turn
     return turns
 
@@ -296,11 +306,19 @@ def _turn(
     overlap: int,
     plan: kept.Plan,
     steps: Mapping[str, set[str]],
-    assigned: set[str],
+    assigned: frozenset[str],
     leases: Mapping[str, str],
 ) -> Turn:
-    finished, returned, skipped = (frozenset(steps.get(kind, ())) for kind in ("finished", "returned", "skipped"))
-    return Turn(state, overlap, plan.calibration, finished, returned, skipped, frozenset(assigned), leases)
+    return Turn(
+        state,
+        plan.overlap or overlap,
+        plan.calibration,
+        frozenset(steps.get("finished", ())),
+        frozenset(steps.get("returned", ())),
+        frozenset(steps.get("skipped", ())),
+        assigned,
+        leases,
+    )
 
 
 def _turn_of(connection: sqlite3.Connection, query: Query, moment: str) -> Turn:
@@ -312,7 +330,7 @@ def _turn_of(connection: sqlite3.Connection, query: Query, moment: str) -> Turn:
         steps.setdefault(one.kind, set()).add(one.annotator)
     leases = kept.leases(connection, moment, query.query_id).get(query.query_id, {})
     plan = kept.plan(connection, query.query_id)
-    return _turn(query.state, plan.overlap or overlap_of(connection), plan, steps, assigned & able, leases)
+    return _turn(query.state, overlap_of(connection), plan, steps, able & assigned, leases)
 
 
 def _able(connection: sqlite3.Connection) -> frozenset[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from annotator.store.database import now
@@ -117,7 +117,9 @@ def skips(connection: sqlite3.Connection) -> list[Step]:
 def working(connection: sqlite3.Connection, annotator: str) -> dict[str, dict[str, set[str]]]:
     """Return query id → kind → people, as far as it can matter to the person: of open questions, and their own."""
     found: dict[str, dict[str, set[str]]] = {}
-    rows = connection.execute(
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    rows = cursor.execute(
         "SELECT c.query_id, c.annotator, c.kind FROM queries q CROSS JOIN current_steps c USING (query_id)"
         " WHERE q.state = 'open'"
         " UNION ALL SELECT c.query_id, c.annotator, c.kind FROM current_steps c CROSS JOIN queries q USING (query_id)"
@@ -250,13 +252,12 @@ def calibrated(connection: sqlite3.Connection) -> list[str]:
     return [row[0] for row in rows]
 
 
-def open_questions(connection: sqlite3.Connection) -> Iterable[tuple[str, str, str, str]]:
+def open_questions(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str, str]]:
     """Yield (query_id, state, owner, facets as JSON) of the open and complete questions as they were added."""
-    yield from map(
-        tuple,
-        connection.execute(
-            "SELECT query_id, state, owner, facets FROM queries WHERE state IN ('open', 'complete') ORDER BY row"
-        ),
+    cursor = connection.cursor()
+    cursor.row_factory = None  # plain tuples: there may be many
+    yield from cursor.execute(
+        "SELECT query_id, state, owner, facets FROM queries WHERE state IN ('open', 'complete') ORDER BY row"
     )
 
 
