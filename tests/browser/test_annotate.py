@@ -335,7 +335,7 @@ def test_retired_question_cannot_be_marked_done(chromium: Browser, app: App, mad
 def test_done_without_a_label_says_why_and_keeps_the_bench(chromium: Browser, app: App) -> None:
     page = annotate(chromium, app, "t12")
     page.get_by_role("button", name="Done, next question").click()
-    expect(page.get_by_role("alert").filter(has_text="Nothing was judged")).to_contain_text("mark it unanswerable")
+    expect(page.get_by_role("alert").filter(has_text="You judged nothing")).to_contain_text("mark it unanswerable")
     page.keyboard.press("j")
     expect(page.locator(".row").nth(1)).to_have_attribute("aria-selected", "true")
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -354,53 +358,53 @@ def test_everybody_labels_the_calibration_questions_first(workspace: Workspace) 
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    made = Workspace(tmp_path_factory.mktemp("queue") / "w")
+    made = Workspace(tmp_path_factory.mktemp("queue") / "bare")
     made.create()
+    staff(made, "Ana", "Ben", "Cleo", "Dov", role="admin")
+    with closing(sqlite3.connect(made.database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return made
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    number=st.integers(1, 7),
+    number=st.integers(1, 5),
     overlap=st.integers(1, 3),
     seed=st.sampled_from(["", "spring", "autumn"]),
-    moves=st.lists(st.integers(0, 9), max_size=40),
+    moves=st.lists(st.integers(0, 9), max_size=24),
     given_to=st.dictionaries(st.integers(0, 6), st.sets(st.integers(0, 3), min_size=1), max_size=4),
 )
 def test_every_question_gets_its_people_whatever_they_do(
     bare: Workspace, number: int, overlap: int, seed: str, moves: list[int], given_to: dict[int, set[int]]
 ) -> None:
     names = ["Ana", "Ben", "Cleo", "Dov"]
-    with bare.write() as connection:
-        for table in ("assignments", "plans", "leases", "current_steps", "queries", "people"):
-            connection.execute("PRAGMA defer_foreign_keys = ON")
-            connection.execute(f"DELETE FROM {table}")
-        connection.execute("DROP TRIGGER IF EXISTS steps_no_delete")
-        connection.execute("DELETE FROM steps")
-        for name in names:
-            people.add(connection, Person(name, "admin"), "Ana")
+    work = Workspace(bare.home.with_name(uuid4().hex))
+    shutil.copytree(bare.home, work.home)
+    with work.write() as connection:
         for one in range(number):
             queries.add(connection, Query(f"q{one}", f"Why {one}?", unanswerable=True), "Ana")
-    sharing.set_plan(bare, "Ana", overlap, seed)
+    sharing.set_plan(work, "Ana", overlap, seed)
     for one, whom in given_to.items():
         if one < number:
-            sharing.assign(bare, "Ana", [names[who] for who in whom], query_ids=[f"q{one}"])
-    order = sit(bare, "Ana").following
-    assert sit(bare, "Ana").following == order
+            sharing.assign(work, "Ana", [names[who] for who in whom], query_ids=[f"q{one}"])
+    order = sit(work, "Ana").following
+    assert sit(work, "Ana").following == order
     minute = 0
-    for turn, move in enumerate([*moves, *[9] * (number * 8)]):
+    for turn, move in enumerate([*moves, *[9] * (len(names) * number * overlap)]):
         who = names[turn % len(names)]
         minute += 1
-        desk = queue.desk(bare, who, moment=at(minute))
-        with bare.read() as connection:
+        desk = queue.desk(work, who, moment=at(minute))
+        with work.read() as connection:
             for query_id, held in kept.leases(connection, at(minute)).items():
                 finished = kept.people_with(connection, query_id, "finished")
                 assert len(finished | held.keys()) <= overlap
         if isinstance(desk, Desk) and desk.standing == "needs me" and move > 3:
-            queue.finish(bare, who, desk.query.query_id)
+            queue.finish(work, who, desk.query.query_id)
         elif move == 3:
             minute += 45  # a break: leases end
-    with bare.read() as connection:
+        if desk is not None and not isinstance(desk, Pause) and desk.standing == "complete" and not desk.next_open:
+            break
+    with work.read() as connection:
         assert set(kept.finished(connection).values()) == {overlap}
         assert len(kept.finished(connection)) == number
         assert {one.state for one in queries.all_queries(connection)} == {"complete"}
