@@ -11,8 +11,11 @@ AnnotatorError
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 __all__ = [
     "SHOWN_PROBLEMS",
@@ -24,11 +27,20 @@ __all__ = [
     "Problem",
     "StoreError",
     "as_written",
+    "one_line",
     "shorten",
 ]
 
 SHOWN_PROBLEMS = 100
 LONGEST_VALUE = 1000
+
+_STEERING: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+"""What steers a terminal, ends a line, turns the direction of reading around, or is no character at all."""
+
+
+def one_line(text: str) -> str:
+    """Return other people's text as one line that means nothing but itself on a terminal."""
+    return _STEERING.sub("\ufffd", text)
 
 
 def shorten(value: object, limit: int = 80) -> str:
@@ -45,10 +57,12 @@ def as_written(value: object) -> str:
     if isinstance(value, str):
         return value
     text = ""
-    for part in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value):
-        text += part
-        if len(text) > LONGEST_VALUE:
-            return text[: LONGEST_VALUE - 1] + "…"
+    # what is nested too deeply to be written whole is told as far as it could be
+    with suppress(RecursionError):
+        for part in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value):
+            text += part
+            if len(text) > LONGEST_VALUE:
+                return text[: LONGEST_VALUE - 1] + "…"
     return text
 
 
@@ -75,7 +89,7 @@ class Problem:
         )
         shown = f" (found {shorten(self.value)})" if self.value else ""
         mend = f" {self.mend}" if self.mend else ""
-        return f"{place}: {self.message}{shown}.{mend}" if place else f"{self.message}{shown}.{mend}"
+        return one_line(f"{place}: {self.message}{shown}.{mend}" if place else f"{self.message}{shown}.{mend}")
 
 
 class AnnotatorError(Exception):

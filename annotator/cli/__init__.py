@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 import click
 
-from annotator.errors import AnnotatorError, InputError, shorten
+from annotator.errors import AnnotatorError, InputError, one_line, shorten
 
 if TYPE_CHECKING:
     from annotator.services.workspace import Workspace
@@ -165,8 +165,8 @@ def echo_json(document: object) -> None:
 
 
 def shown(text: str) -> str:
-    """Replace what would steer the terminal: control and direction characters of the corpus are data."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+    """Replace what would steer the terminal, line by line: control and direction characters are data."""
+    return "\n".join(map(one_line, text.split("\n")))
 
 
 def say_next(command: str) -> None:
@@ -236,13 +236,14 @@ def _run(arguments: Sequence[str]) -> int:
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     except AnnotatorError as error:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {shown(str(error))}", err=True)
         return COULD_NOT_ANSWER
     except BrokenPipeError:
         raise
     except OSError as error:
         _trace(error)
-        click.echo(f"Error: {error.filename or 'The output'} cannot be used: {error.strerror or error}.", err=True)
+        named = shown(str(error.filename or "The output"))
+        click.echo(f"Error: {named} cannot be used: {error.strerror or error}.", err=True)
         return COULD_NOT_ANSWER
     except UnicodeEncodeError as error:
         _trace(error)

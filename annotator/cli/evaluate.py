@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from annotator.errors import InputError, NotFound, StoreError
+from annotator.errors import InputError, NotFound, StoreError, one_line
 
 if TYPE_CHECKING:
     from annotator.gold.goldset import GoldSet
@@ -70,6 +70,8 @@ def command(
     from annotator.metrics.runcontent import Kept
     from annotator.metrics.runs import Run
 
+    if [gold, *runs, baseline, gate, chunks].count("-") > 1:
+        raise InputError("Standard input is asked for more than once.", hint="It can be read once: name files.")
     if form == "junit" and gate is None:
         raise InputError("JUnit has one test case per gate rule.", hint="Give a gate with --gate FILE.")
     rules = read_gate(gate) if gate else ()
@@ -85,6 +87,11 @@ def command(
     def scored(path: str) -> Evaluation:
         run = Run.load(path, kept=kept)
         evaluation = evaluate(gold_set, run, k=cuts, threshold=threshold, by=by, level=level, chunks=table)
+        if not gold_set.judged_queries:
+            raise InputError(
+                f"Every query of {gold} is marked unanswerable: nothing to score.",
+                hint="Measures need at least one query with a judged chunk.",
+            )
         if not evaluation.counts["answered"]:
             raise InputError(
                 f"{path} shares no query with {gold}: nothing to score.", hint="Are the query ids written alike?"
@@ -103,7 +110,7 @@ def command(
     result = report(evaluations, baseline=before, gate=rules, drifted=drifted)
     warned = dict.fromkeys(warning for run in result.runs for warning in run.evaluation.warnings)
     for warning in warned:
-        click.echo(f"Warning: {warning}", err=True)
+        click.echo(f"Warning: {one_line(warning)}", err=True)
     _write(_printed(result, "json" if as_json else form, per_query), output)
     verdict = result.verdict.verdict if result.verdict else "release"
     ctx.exit(1 if verdict == "block" or (strict and verdict == "warn") else 0)
@@ -165,7 +172,7 @@ def _drifted(gold: GoldSet, table: Mapping[str, Chunk] | None, numbered: bool) -
             except StoreError as error:  # as on a disk that may only be read: the verdict needs the release alone
                 click.echo(f"Warning: drift was not looked for. {error}", err=True)
     if changed:
-        named = ", ".join(sorted(changed)[:3]) + (" …" if len(changed) > 3 else "")
+        named = one_line(", ".join(sorted(changed)[:3])) + (" …" if len(changed) > 3 else "")
         click.echo(
             f"Warning: {len(changed)} judged chunks changed or vanished since they were judged ({named}): the labels "
             "may no longer fit. `drift` says more.",
@@ -187,4 +194,5 @@ def _write(text: str, output: str | None) -> None:
 
     from annotator.gold.archive import write_file
 
-    write_file(Path(output).absolute(), text.encode("utf-8"))
+    # as on standard output: what is no character, as from a file name in another encoding, is shown as its escape
+    write_file(Path(output).absolute(), text.encode("utf-8", "backslashreplace"))

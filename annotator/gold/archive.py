@@ -131,15 +131,22 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
         raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
-def read_release(path: Path) -> dict[str, bytes]:
+def read_release(path: Path, packed: bytes | None = None) -> dict[str, bytes]:
     """Return the files of a release folder or zip, name → content; names in folders below keep their path.
 
-    Raises NotFound, or InputError when it cannot be read as a release or the zip is not safe to read.
+    `packed` are the bytes of the zip where they are read already, as from a pipe. Raises NotFound, or InputError when
+    it cannot be read as a release or the zip is not safe to read.
     """
-    if not path.exists():
+    if packed is None and not path.exists():
         raise NotFound(f"There is nothing at {path}.")
     try:
-        files = _read_folder(path) if path.is_dir() else _read_zip(path)
+        if packed is not None:
+            files = _read_zip(path, BytesIO(packed), len(packed))
+        elif path.is_dir():
+            files = _read_folder(path)
+        else:
+            with path.open("rb") as file:
+                files = _read_zip(path, file, path.stat().st_size)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
     if "manifest.json" not in files and "gold.jsonl" not in files:
@@ -162,13 +169,13 @@ def _read_folder(path: Path) -> dict[str, bytes]:
     return files
 
 
-def _read_zip(path: Path) -> dict[str, bytes]:
-    if path.stat().st_size > LARGEST_ARCHIVE:
+def _read_zip(path: Path, file: BinaryIO, size: int) -> dict[str, bytes]:
+    if size > LARGEST_ARCHIVE:
         raise InputError(f"{path} is larger than a release can be ({LARGEST_ARCHIVE} bytes).")
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]
-            _refuse_hostile(path, members)
+            _refuse_hostile(path, members, size)
             files = {member.filename: archive.read(member) for member in members}
     except _DAMAGE as error:
         raise InputError(
@@ -177,13 +184,13 @@ def _read_zip(path: Path) -> dict[str, bytes]:
     return _below_common_folder(files)
 
 
-def _refuse_hostile(path: Path, members: list[zipfile.ZipInfo]) -> None:
+def _refuse_hostile(path: Path, members: list[zipfile.ZipInfo], packed: int) -> None:
     if len(members) > MOST_MEMBERS:
         raise InputError(f"{path} is not a release: it holds {len(members)} files.")
     size = sum(member.file_size for member in members)
     if size > LARGEST_ARCHIVE:
         raise InputError(f"{path} would unpack to more than {LARGEST_ARCHIVE} bytes.", hint="No release is that large.")
-    if size > max(SMALL, MOST_EXPANSION * path.stat().st_size):
+    if size > max(SMALL, MOST_EXPANSION * packed):
         raise InputError(
             f"{path} would unpack to over {MOST_EXPANSION} times its size.",
             hint="Unpack it yourself if that is no mistake, and name the folder.",

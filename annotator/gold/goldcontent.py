@@ -93,7 +93,7 @@ class GoldContent:
             message = f"grade of ({query_id}, {chunk_id}) is not a whole number"
             self.fault(message, line, "grade", value, f"Write {low} to {high}.")
             return None
-        number = int(float(str(value)))
+        number = value if isinstance(value, int) else int(float(str(value)))
         if low <= number <= high:
             return number
         self.fault(f"grade of ({query_id}, {chunk_id}) is outside {low} to {high}", line, "grade", value)

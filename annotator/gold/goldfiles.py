@@ -10,7 +10,7 @@ from annotator.errors import InputError
 from annotator.gold.goldcontent import GoldContent, JsonObject, load_json, looks_like_json
 from annotator.gold.goldrows import read_jsonl, read_sheet, read_yaml
 from annotator.gold.sheet import is_sheet
-from annotator.gold.tablefile import QRELS_LINE, find_columns, header_of, table_rows, trec_rows
+from annotator.gold.tablefile import QRELS_LINE, find_columns, header_of, repeated_columns, table_rows, trec_rows
 from annotator.model import MAX_ID_LENGTH
 
 __all__ = ["read_gold", "read_pairs"]
@@ -120,6 +120,8 @@ def _read_table(text: str, file: str, columns: Mapping[str, int]) -> GoldContent
     if missing:
         content.fault(f"the header has no column {' and no column '.join(missing)}", 1, value=" ".join(header_of(text)))
         return content.finish()
+    for name in repeated_columns(header_of(text), columns):
+        content.fault("the header has this column twice", 1, name, mend="Keep one.")
     places = [columns[name] for name in COLUMNS]
     for line, cells in table_rows(text, file):
         if len(cells) > max(places):

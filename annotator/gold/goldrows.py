@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annotator.errors import InputError
 from annotator.gold.goldcontent import OWN_GRADES, GoldContent, JsonObject, load_json
 from annotator.gold.sheet import sheet_rows
-from annotator.gold.tablefile import delimiter_of, table_rows
+from annotator.gold.tablefile import delimiter_of, first_line, table_rows
 from annotator.model import Evidence, GoldLabel, GoldQuery
 
 __all__ = ["read_jsonl", "read_sheet", "read_yaml"]
@@ -37,19 +38,25 @@ def read_yaml(text: str, file: str) -> GoldContent:
         for document in yaml.compose_all(text, Loader=loader):
             rows = document.value if isinstance(document, yaml.SequenceNode) else [document]
             for row in rows:
+                if document is row and _is_blank(row):  # a file may end with the mark that another document follows
+                    continue
                 _add_row(content, _plain(row, {}), row.start_mark.line + 1)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         content.fault(f"not YAML: {error.problem or error.context}", line)
     except (yaml.YAMLError, RecursionError) as error:
-        content.fault(f"not YAML that can be read: {error}", None)
+        content.fault(f"not YAML that can be read: {' '.join(str(error).split())}", None)
     return content.finish()
+
+
+def _is_blank(document: Any) -> bool:
+    return getattr(document, "value", None) == "" and not getattr(document, "style", "")
 
 
 def read_sheet(text: str, file: str) -> GoldContent:
     """Read the CSV for people, as it was written or as a spreadsheet saved it."""
     content = GoldContent(file, OWN_GRADES)
-    first = text.split("\n", 1)[0].rstrip("\r")
+    first = first_line(text)
     header = next(csv.reader([first], delimiter=delimiter_of(first)))
 
     def whole() -> Iterator[tuple[int, list[str]]]:
@@ -89,9 +96,7 @@ def _add_row(content: GoldContent, row: object, line: int) -> None:
     if not isinstance(row, JsonObject):
         content.fault("not a query: an object with query_id and gold is expected", line, value=row)
         return
-    fields = dict(row)
-    if len(fields) < len(row):
-        content.fault("a field is given twice", line)
+    fields = _fields(content, row, line)
     query_id = fields.get("query_id")
     if not content.id_is_sound(query_id, line, "query_id"):
         return
@@ -102,9 +107,9 @@ def _add_row(content: GoldContent, row: object, line: int) -> None:
     if not isinstance(facets, JsonObject) or not all(isinstance(value, str) for _, value in facets):
         content.fault("not an object of facet names and text values", line, "slice", facets)
         facets = JsonObject()
-    unanswerable = fields.get("unanswerable", False)
-    if unanswerable not in (True, False, "true", "false", ""):
-        content.fault("neither true nor false", line, "unanswerable", unanswerable)
+    for facet in _repeated(facets):
+        content.fault("a facet is given twice", line, "slice", facet, "A query has one value of each facet.")
+    unanswerable = _flag(content, fields, "unanswerable", line)
     labels = fields.get("gold") or []
     if not isinstance(labels, list) or isinstance(labels, JsonObject):
         content.fault("not a list of labels", line, "gold", labels)
@@ -115,7 +120,7 @@ def _add_row(content: GoldContent, row: object, line: int) -> None:
         _text(content, fields, "question", line),
         tuple(sorted(gold, key=lambda label: (-label.relevance, label.chunk_id))),
         {name: str(value) for name, value in facets},
-        unanswerable in (True, "true"),
+        unanswerable,
         _text(content, fields, "notes", line),
     )
 
@@ -124,7 +129,8 @@ def _label(content: GoldContent, query_id: object, item: object, line: int) -> G
     if not isinstance(item, JsonObject):
         content.fault("not a label: an object with chunk_id and relevance is expected", line, "gold", item)
         return None
-    fields = dict(item)
+    fields = _fields(content, item, line)
+    stale = _flag(content, fields, "stale", line)
     repeats = content.repeats
     grade = content.add(query_id, fields.get("chunk_id"), fields.get("relevance"), line)
     if grade is None or content.repeats > repeats:
@@ -137,9 +143,34 @@ def _label(content: GoldContent, query_id: object, item: object, line: int) -> G
         tuple(_evidence(content, span, line) for span in (evidence if isinstance(evidence, list) else [evidence])),
         _text(content, fields, "doc_id", line),
         _text(content, fields, "sha256", line),
-        fields.get("stale") in (True, "true"),
+        stale,
         _text(content, fields, "settled_by", line),
     )
+
+
+def _fields(content: GoldContent, row: JsonObject, line: int) -> dict[str, object]:
+    """The fields of a query or a label; of one given twice nobody can know which counts."""
+    for name in _repeated(row):
+        content.fault("a field is given twice", line, name)
+    fields = dict(row)
+    if "<<" in fields:
+        content.fault("fields are not merged", line, "<<", mend="Write them out.")
+    return fields
+
+
+def _repeated(pairs: JsonObject) -> list[str]:
+    return [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+
+
+def _flag(content: GoldContent, fields: Mapping[str, object], name: str, line: int) -> bool:
+    """Read true or false; in YAML they are text here, in the three ways it writes them."""
+    value = fields.get(name) or False
+    known = (
+        value.lower() if isinstance(value, str) and value in (value.lower(), value.upper(), value.title()) else value
+    )
+    if known not in (True, False, "true", "false"):
+        content.fault("neither true nor false", line, name, value, "Write true or false.")
+    return known in (True, "true")
 
 
 def _evidence(content: GoldContent, span: object, line: int) -> Evidence:

@@ -49,7 +49,7 @@ class GoldSet:
             return cls._from_release(place)
         data = read_bytes(place)
         if data.startswith(ZIP_MAGIC):
-            return cls._from_release(place)
+            return cls._from_release(place, data)
         return cls._from_content(read_gold(decode(data, place), place), _stem(place), None, sha256(data).hexdigest())
 
     @classmethod
@@ -63,12 +63,12 @@ class GoldSet:
         return cls._from_content(content, name, None, sha256(json.dumps(canonical).encode()).hexdigest())
 
     @classmethod
-    def _from_release(cls, place: str) -> GoldSet:
+    def _from_release(cls, place: str, packed: bytes | None = None) -> GoldSet:
         from pathlib import Path
 
         from annotator.gold.archive import read_release  # brings zip reading along, which other forms do not need
 
-        files = read_release(Path(place))
+        files = read_release(Path(place), packed)
         if "gold.jsonl" not in files:
             raise NotFound(f"{place} has no gold.jsonl.", hint="Name a release or a file of judgments.")
         _check_sums(place, files)

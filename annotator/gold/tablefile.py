@@ -10,12 +10,22 @@ from typing import Final
 
 from annotator.errors import InputError, Problem
 
-__all__ = ["QRELS_LINE", "delimiter_of", "find_columns", "header_of", "table_rows", "trec_rows"]
+__all__ = [
+    "QRELS_LINE",
+    "delimiter_of",
+    "find_columns",
+    "first_line",
+    "header_of",
+    "repeated_columns",
+    "table_rows",
+    "trec_rows",
+]
 
 QRELS_LINE: Final = re.compile(r"[^ \t]+[ \t]+(?:0|Q0)[ \t]+[^ \t]+[ \t]+[+-]?[0-9]+[ \t\r]*")
 """A line of judgments, whatever its ids would be taken for elsewhere: query, 0, chunk, grade."""
 
 _TREC_SPACE: Final = re.compile(r"[ \t\r\f\v]+")
+_LINE_END: Final = re.compile(r"[\r\n]")
 
 
 def delimiter_of(first: str) -> str:
@@ -23,10 +33,15 @@ def delimiter_of(first: str) -> str:
     return next((sign for sign in ("\t", ",", ";") if sign in first), ",")
 
 
+def first_line(text: str) -> str:
+    """Return the first line that is not empty; lines end as they do anywhere, in one file even in several ways."""
+    return _LINE_END.split(text.lstrip("\r\n"), maxsplit=1)[0]
+
+
 def header_of(text: str) -> tuple[str, ...]:
     """Return the cells of the first line in lower case."""
-    first = text.lstrip("\r\n").split("\n", 1)[0]
-    return tuple(cell.strip().strip('"').lower() for cell in first.split(delimiter_of(first)))
+    first = first_line(text)
+    return tuple(cell.strip().strip('"').lower() for cell in next(csv.reader([first], delimiter=delimiter_of(first))))
 
 
 def find_columns(header: Sequence[str], wanted: Mapping[str, Sequence[str]]) -> dict[str, int]:
@@ -38,20 +53,27 @@ def find_columns(header: Sequence[str], wanted: Mapping[str, Sequence[str]]) -> 
     }
 
 
+def repeated_columns(header: Sequence[str], columns: Mapping[str, int]) -> list[str]:
+    """Name the columns that were found and stand in the header a second time: nobody can know which counts."""
+    return [header[place] for place in columns.values() if header.count(header[place]) > 1]
+
+
 def table_rows(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
     """Yield (line, cells) below the header; cells may be quoted as spreadsheets do. Blank lines are passed over.
 
     Raises InputError where quoting is broken.
     """
-    delimiter = delimiter_of(text.split("\n", 1)[0])
+    delimiter = delimiter_of(first_line(text))
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 0
+    header_passed = False
     try:
-        for number, cells in enumerate(reader):
+        for cells in reader:
             start, line = line + 1, reader.line_num
-            if number and any(cells):
+            if header_passed and any(cells):
                 yield start, cells
+            header_passed = header_passed or bool(cells)
     except csv.Error as error:
         raise InputError(
             f"{file} is not a table.", problems=[Problem(f"broken quoting: {error}", file=file, line=reader.line_num)]
@@ -60,6 +82,8 @@ def table_rows(text: str, file: str) -> Iterator[tuple[int, list[str]]]:
 
 def trec_rows(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield (line, columns) split at ASCII white space. Blank lines and lines starting with `#` are passed over."""
+    if "\r" in text:  # the end of a line too, also where most lines end otherwise
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     # str.split would also split at the no-break space and its kin, which are fine inside an id
     split: Callable[[str], list[str]] = str.split if text.isascii() else _split_at_ascii_space
     for number, line in enumerate(text.split("\n"), 1):

@@ -193,7 +193,7 @@ def _slices(
     gold: GoldSet, per_query: Mapping[str, Mapping[str, float]], names: Sequence[str], by: Iterable[str]
 ) -> tuple[Slice, ...]:
     slices = []
-    for facet in by:
+    for facet in dict.fromkeys(by):
         if facet not in gold.facets:
             raise InputError(
                 f"No query of the gold set has the facet {facet!r}.",

@@ -5,8 +5,12 @@ Whatever a rule names and nobody knows is an error; a slice that is too small wa
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from math import inf, isfinite
 from typing import Any, Final
 
 from annotator.errors import InputError, Problem
@@ -15,12 +19,14 @@ from annotator.metrics.compare import difference
 from annotator.metrics.evaluation import Evaluation, mean
 from annotator.metrics.measures import parse
 from annotator.metrics.operations import latencies, operation_names, operations
+from annotator.metrics.runcontent import NUMBER
 
 __all__ = ["Check", "QueryFigure", "Rule", "Verdict", "judge", "parse_gate", "read_gate"]
 
 LIMITS: Final = ("min", "max", "max_drop", "max_increase")
 AGAINST_BASELINE: Final = ("max_drop", "max_increase")
 KEYS: Final = {"measure", "where", "severity", "min_queries", *LIMITS}
+_COUNT: Final = re.compile("0*[1-9][0-9]{0,17}", re.ASCII)
 ROUNDING: Final = 1e-12
 """Means of equal values may differ in the last bits; that is neither a drop nor an increase."""
 
@@ -35,6 +41,7 @@ class Rule:
     severity: str
     where: Mapping[str, str] = field(default_factory=dict)
     min_queries: int = 1
+    file: str = ""
     line: int | None = None
 
     def __str__(self) -> str:
@@ -95,7 +102,7 @@ def parse_gate(text: str, path: str) -> tuple[Rule, ...]:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise InputError(f"{path} is no gate.", problems=[Problem(f"not YAML: {error.problem}", path, line)]) from None
     except yaml.YAMLError as error:
-        raise InputError(f"{path} is no gate: {error}.") from None
+        raise InputError(f"{path} is no gate: {' '.join(str(error).split())}.") from None
     fields = root.value if isinstance(root, yaml.MappingNode) else []
     if [key.value for key, _ in fields] != ["rules"] or not isinstance(fields[0][1], yaml.SequenceNode):
         raise InputError(f"{path} is no gate.", hint="It has one key, rules, with a list of rules.")
@@ -119,9 +126,9 @@ def _rule(node: Any, path: str, problems: list[Problem]) -> Rule | None:
     if not isinstance(node, yaml.MappingNode):
         fault("not a rule: an object with measure and a limit is expected")
         return None
-    given = {key.value: value for key, value in node.value}
-    if len(given) < len(node.value):
-        fault("a key is given twice")
+    given = {_key(key): value for key, value in node.value}
+    for twice in _repeated(node):
+        fault("a key is given twice", twice)
     for unknown in sorted(given.keys() - KEYS):
         fault("unknown key", unknown, mend=f"There are {', '.join(sorted(KEYS))}.")
     texts = {key: value.value if isinstance(value, yaml.ScalarNode) else "" for key, value in given.items()}
@@ -137,23 +144,31 @@ def _rule(node: Any, path: str, problems: list[Problem]) -> Rule | None:
     if kinds and limit is None:
         fault("not a number", kinds[0], texts[kinds[0]])
     at_least = texts.get("min_queries", "1")
-    if not (at_least.isascii() and at_least.isdigit() and int(at_least)):
+    if _COUNT.fullmatch(at_least) is None:
         fault("not a whole number from 1", "min_queries", at_least)
     where = given.get("where")
     scalars = [(key.value, value.value) for key, value in where.value] if isinstance(where, yaml.MappingNode) else []
     if where is not None and not (scalars and all(isinstance(value, str) for pair in scalars for value in pair)):
         fault("not an object of facets and values", "where")
+    elif where is not None:
+        for facet in _repeated(where):
+            fault("the facet is given twice", "where", facet, "A rule asks for one value of each facet.")
     if len(problems) > before or limit is None:
         return None
-    return Rule(measure, kinds[0], limit, texts.get("severity", "block"), dict(scalars), int(at_least), line)
+    return Rule(measure, kinds[0], limit, texts.get("severity", "block"), dict(scalars), int(at_least), path, line)
+
+
+def _key(node: Any) -> str:
+    return node.value if isinstance(node.value, str) else "(not text)"
+
+
+def _repeated(mapping: Any) -> list[str]:
+    return [name for name, count in Counter(_key(key) for key, _ in mapping.value).items() if count > 1]
 
 
 def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if abs(number) < float("inf") else None
+    number = float(text) if NUMBER.fullmatch(text) else inf
+    return number if isfinite(number) else None
 
 
 def judge(rules: Sequence[Rule], evaluations: Iterable[Evaluation], baseline: Evaluation | None = None) -> Verdict:
@@ -174,21 +189,20 @@ def judge(rules: Sequence[Rule], evaluations: Iterable[Evaluation], baseline: Ev
 
 def _mismatches(rule: Rule, evaluation: Evaluation, baseline: Evaluation | None) -> Iterable[Problem]:
     gold = evaluation.gold
+    fault = partial(Problem, file=rule.file, line=rule.line)
     if rule.measure not in evaluation.measures and rule.measure not in operation_names(evaluation.k):
-        yield Problem(_unknown_measure(rule.measure, evaluation), line=rule.line, field="measure", value=rule.measure)
+        yield fault(_unknown_measure(rule.measure, evaluation), field="measure", value=rule.measure)
     for facet, value in rule.where.items():
         if facet not in gold.facets:
             mend = f"There are {', '.join(gold.facets)}." if gold.facets else "This gold set has none."
-            yield Problem("no query has this facet", line=rule.line, field="where", value=facet, mend=mend)
+            yield fault("no query has this facet", field="where", value=facet, mend=mend)
             continue
         values = sorted({gold.facet_value(query_id, facet) for query_id in gold.details} - {""})
         if value not in values:
             mend = f"There are {', '.join(values)}."
-            yield Problem(f"no query has this value of {facet}", line=rule.line, field="where", value=value, mend=mend)
+            yield fault(f"no query has this value of {facet}", field="where", value=value, mend=mend)
     if rule.kind in AGAINST_BASELINE and baseline is None:
-        yield Problem(
-            f"{rule.kind} needs a baseline", line=rule.line, field=rule.kind, mend="Give one with --baseline."
-        )
+        yield fault(f"{rule.kind} needs a baseline", field=rule.kind, mend="Give one with --baseline.")
 
 
 def _unknown_measure(name: str, evaluation: Evaluation) -> str:

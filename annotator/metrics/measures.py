@@ -5,17 +5,21 @@ A cut-off makes a declared measure concrete: `nDCG@10`. Means over queries are e
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from math import log2
 from sys import maxsize
+from typing import Final
 
 from annotator.errors import InputError
 from annotator.model import RunQuery
 
 __all__ = ["DEFINITIONS", "Definition", "GradedList", "Measure", "all_measures", "check_cuts", "parse"]
+
+_CUT: Final = re.compile("[1-9][0-9]{0,99}", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -223,7 +227,7 @@ def parse(name: str) -> Measure:
         hint = f"{base} is written {by_words[base]}." if base in by_words else f"There are {', '.join(DEFINITIONS)}."
         raise InputError(f"No measure is called {name!r}.", hint=hint)
     if at:
-        if not (cut.isascii() and cut.isdigit()) or int(cut) < 1 or cut != str(int(cut)):
+        if _CUT.fullmatch(cut) is None:
             raise InputError(f"The cut-off of {name!r} is not a whole number from 1.", hint=f"Write {base}@10.")
         return Measure(definition, int(cut))
     if not definition.uncut:

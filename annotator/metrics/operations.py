@@ -24,7 +24,7 @@ def operations(evaluation: Evaluation, query_ids: Collection[str] | None = None)
     asked = list(evaluation.per_query if query_ids is None else query_ids)
     answers = [evaluation.run.queries.get(query_id, RunQuery(query_id)) for query_id in asked]
     taken = latencies(evaluation, asked)
-    timeouts = [answer.trace["timed_out"] is True for answer in answers if "timed_out" in answer.trace]
+    timeouts = [told for answer in answers if isinstance(told := answer.trace.get("timed_out"), bool)]
     traced = any(answer.filtered_out for answer in evaluation.run.queries.values())
     stale = [set(stale_chunks(evaluation, query_id)) for query_id in asked]
     figures: dict[str, float | None] = {

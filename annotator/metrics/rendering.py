@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import Final
 
+from annotator.errors import one_line
 from annotator.metrics.compare import Comparison, Difference
 from annotator.metrics.diagnose import ACTIONS, count_kinds, reading
 from annotator.metrics.evaluation import Evaluation
@@ -18,6 +21,10 @@ Row = Sequence[str]
 
 REASONS_SHOWN = 10
 """Queries named under a rule that was not kept; JSON has all."""
+
+_MEANS_SOMETHING: Final = re.compile(r"[\\`*_{}\[\]<>#|@!~$&]")
+_CALLS: Final = re.compile(r"(?<!\w)@(?=\w)|((?<!\w)|/[\w.-]+)#(?=[0-9])")
+"""What calls a person or an issue although it is escaped (`@name`, `#1`, `owner/name#1`, not `R@10` or `doc#1`)."""
 
 
 def as_text(result: Report) -> str:
@@ -36,7 +43,7 @@ def as_text(result: Report) -> str:
         lines += _aligned([(check.outcome, *_check_cells(check)) for check in result.verdict.checks])
         for check in result.verdict.checks:
             lines += _why_lines(result, check, "    ")
-    return "\n".join(lines) + "\n"
+    return "".join(f"{one_line(line)}\n" for line in lines)
 
 
 def as_markdown(result: Report) -> str:
@@ -65,15 +72,15 @@ def as_junit(result: Report, verdict: Verdict) -> str:
     from xml.sax.saxutils import escape, quoteattr
 
     def attribute(text: str) -> str:
-        return quoteattr(_printable(text))
+        return quoteattr(one_line(text))
 
     cases = []
     for check in verdict.checks:
         name = attribute(f"{check.rule} [{check.rule.scope}]")
         lines = [f"  <testcase classname={attribute(check.run)} name={name}>"]
         if check.outcome == "block":
-            said = "\n".join([check.reason, *_why_lines(result, check, "")])
-            lines.append(f"    <failure message={attribute(check.reason)}>{escape(_printable(said))}</failure>")
+            said = "\n".join(map(one_line, [check.reason, *_why_lines(result, check, "")]))
+            lines.append(f"    <failure message={attribute(check.reason)}>{escape(said)}</failure>")
         elif check.outcome != "pass":
             lines.append(f"    <skipped message={attribute(f'{check.outcome}: {check.reason}')}/>")
         cases.append("\n".join([*lines, "  </testcase>"]))
@@ -211,10 +218,5 @@ def _table(head: Row, rows: Sequence[Row]) -> list[str]:
 
 def _cell(text: str) -> str:
     """Text that means itself in Markdown: ids and facet values are other people's words."""
-    escaped = "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#|@!~$" else letter for letter in text)
-    return " ".join(escaped.split())
-
-
-def _printable(text: str) -> str:
-    """Text that XML can hold."""
-    return "".join(letter if letter.isprintable() or letter in "\t\n" else "�" for letter in text)
+    plain = one_line(" ".join(text.split()))
+    return _MEANS_SOMETHING.sub(r"\\\g<0>", _CALLS.sub("\\g<0>\u200b", plain))

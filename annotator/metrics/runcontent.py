@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotator.errors import InputError, Problem
+from annotator.errors import InputError, Problem, as_written
 from annotator.metrics.ranking import Id, Ordered, best_first, list_faults
 from annotator.model import RunQuery, id_fault
 
-__all__ = ["Kept", "Rows", "RunContent", "add_by_score", "add_written", "score_of"]
+__all__ = ["NUMBER", "Kept", "Rows", "RunContent", "add_by_score", "add_written", "score_of"]
 
-_NUMBER: Final = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
+NUMBER: Final = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
 _NOT_FINITE: Final = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.ASCII | re.IGNORECASE)
 
 
@@ -49,8 +48,7 @@ class RunContent:
 
     def fault(self, message: str, line: int | None, field: str = "", value: object = "", mend: str = "") -> None:
         """Note a fault of the file."""
-        shown = value if isinstance(value, str) else json.dumps(value, default=str)
-        self.problems.append(Problem(message, self.file, line, field, shown, mend))
+        self.problems.append(Problem(message, self.file, line, field, as_written(value), mend))
 
     def add(
         self,
@@ -141,6 +139,6 @@ def score_of(content: RunContent, query_id: str, chunk_id: object, value: object
 
 def _written(content: RunContent, query_id: str, chunk_id: str, value: str, line: int) -> float:
     """Take a score written in a column; stricter than `float`, which reads `1_0` and digits of any script."""
-    if _NUMBER.fullmatch(value) or _NOT_FINITE.fullmatch(value):
+    if NUMBER.fullmatch(value) or _NOT_FINITE.fullmatch(value):
         return float(value)
     return score_of(content, query_id, chunk_id, value, line)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from math import isfinite
 from typing import Final
 
 from annotator.errors import InputError
 from annotator.gold.goldcontent import JsonObject, load_json, looks_like_json
-from annotator.gold.tablefile import find_columns, header_of, table_rows
-from annotator.metrics.runcontent import Rows, RunContent, add_by_score, add_written, score_of
+from annotator.gold.tablefile import find_columns, first_line, header_of, repeated_columns, table_rows
+from annotator.metrics.runcontent import NUMBER, Rows, RunContent, add_by_score, add_written, score_of
 from annotator.metrics.trecrun import read_trec
 from annotator.model import id_fault
 
@@ -35,10 +36,31 @@ def read_run(text: str, file: str) -> RunContent:
         raise InputError(f"{file} is empty: the run is empty.", hint="A run needs at least one line.")
     if looks_like_json(body):
         return _read_json(text, file)
+    if _is_trec(first_line(text)):  # also when the first query is called as a column would be
+        return read_trec(text, file)
+    if body[0] == "[":
+        _refuse_list(body, file)
     columns = find_columns(header_of(text), COLUMNS)
     if "query_id" in columns:
         return _read_table(text, file, columns)
     return read_trec(text, file)
+
+
+def _is_trec(line: str) -> bool:
+    columns = line.split()
+    return len(columns) == 6 and NUMBER.fullmatch(columns[4]) is not None
+
+
+def _refuse_list(body: str, file: str) -> None:
+    """Raise InputError when the text is a list in JSON; an id of a column form may begin with a bracket as well."""
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        return
+    raise InputError(
+        f"{file} is a list in JSON, which is no form of a run.",
+        hint="Write one object a line (JSONL), or one object of queries: {query_id: {chunk_id: score}}.",
+    )
 
 
 def read_rankings(rankings: object, file: str) -> RunContent:
@@ -98,9 +120,16 @@ def _read_json(text: str, file: str) -> RunContent:
         first = json.loads(lines[0][1])
     except (ValueError, RecursionError):
         first = None
-    if isinstance(first, dict) and ("results" in first or (list(first) == ["run"] and len(lines) > 1)):
+    if isinstance(first, dict) and ("results" in first or _is_heading(first, len(lines))):
         return _read_trace(lines, file)
     return read_rankings(load_json(text, file), file)
+
+
+def _is_heading(first: Mapping[str, object], lines: int) -> bool:
+    """Say whether a first line tells of the run; alone it might also be the list of a query called `run`."""
+    told = first.get("run")
+    alone = lines == 1 and isinstance(told, dict) and all(isinstance(value, int | float) for value in told.values())
+    return list(first) == ["run"] and not alone
 
 
 def _read_trace(lines: Sequence[tuple[int, str]], file: str) -> RunContent:
@@ -111,6 +140,8 @@ def _read_trace(lines: Sequence[tuple[int, str]], file: str) -> RunContent:
         except (ValueError, RecursionError) as error:
             content.fault(f"not JSON: {error}", number)
             continue
+        if line.count('"results"') > 1 or line.count('"query_id"') > 1:
+            _check_fields(content, line, number)
         if not isinstance(row, dict):
             content.fault("not an object with query_id and results", number, value=row)
         elif number == lines[0][0] and isinstance(row.get("run"), dict) and "query_id" not in row:
@@ -120,6 +151,8 @@ def _read_trace(lines: Sequence[tuple[int, str]], file: str) -> RunContent:
             content.fault("no results", number, "results", mend="A query without any has an empty list.")
         else:
             _add_trace(content, row, number)
+    if not content.queries and not content.problems:
+        content.fault("the run has no queries", None)
     return content.finish()
 
 
@@ -138,6 +171,15 @@ def _add_trace(content: RunContent, row: Mapping[str, object], line: int) -> Non
     )
 
 
+def _check_fields(content: RunContent, line: str, number: int) -> None:
+    """Refuse a field given twice, of which reading keeps the last in silence."""
+    pairs = json.loads(line, object_pairs_hook=JsonObject)
+    names = [name for name, _ in pairs] if isinstance(pairs, JsonObject) else []
+    for name in TRACE_FIELDS:
+        if names.count(name) > 1:
+            content.fault("a field is given twice", number, name, mend="Keep one.")
+
+
 def _check_told(content: RunContent, told: Mapping[str, object], line: int) -> None:
     """Refuse what no report could repeat: NaN and infinity are not JSON, and a latency is a number of milliseconds."""
     try:
@@ -148,9 +190,12 @@ def _check_told(content: RunContent, told: Mapping[str, object], line: int) -> N
         content.fault("NaN or infinity, which is not JSON", line)
     except RecursionError:
         content.fault("nested too deeply", line)
-    took = told.get("latency_ms", 0)
-    if not isinstance(took, int | float) or isinstance(took, bool) or took < 0:
+    took = told.get("latency_ms")
+    if took is not None and not (isinstance(took, int | float) and not isinstance(took, bool) and 0 <= took < 1e300):
         content.fault("not a number of milliseconds", line, "latency_ms", took)
+    cut = told.get("timed_out")
+    if cut is not None and not isinstance(cut, bool):
+        content.fault("neither true nor false", line, "timed_out", cut, "Write true or false, without quotes.")
 
 
 def _named(content: RunContent, row: Mapping[str, object], name: str, line: int) -> list[tuple[str, str]]:
@@ -178,6 +223,8 @@ def _read_table(text: str, file: str, columns: Mapping[str, int]) -> RunContent:
         named = " and ".join("score or rank" if name == "rank" else name for name in missing)
         content.fault(f"the header has no column {named}", 1, value=" ".join(header_of(text)))
         return content.finish()
+    for name in repeated_columns(header_of(text), columns):
+        content.fault("the header has this column twice", 1, name, mend="Keep one.")
     rows: dict[str, Rows] = {}
     for line, cells in table_rows(text, file):
         if len(cells) <= max(columns.values()):
@@ -197,5 +244,8 @@ def _by_rank(content: RunContent, rows: Mapping[str, Rows]) -> RunContent:
                 content.fault(
                     f"query {query_id} has two chunks at rank {rank:g}", second, "rank", mend=f"See line {line}."
                 )
+        for rank, line, chunk_id in ranked:
+            if not isfinite(rank):
+                content.fault(f"rank of ({query_id}, {chunk_id}) is no number", line, "rank", str(rank))
         content.add(query_id, [row[2] for row in ranked], None, [row[1] for row in ranked])
     return content.finish()

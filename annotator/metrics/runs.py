@@ -29,8 +29,8 @@ class Run(model.Run):
         left out. Raises InputError listing every fault.
         """
         place = os.fspath(path)
-        # a pipe can be read only once, so it goes the way that reads everything
-        regular = read_regular_trec(place, kept) if os.path.isfile(place) else None
+        # a pipe, as standard input is, can be read only once, so it goes the way that reads everything
+        regular = read_regular_trec(place, kept) if place != "-" and os.path.isfile(place) else None
         if regular is None:
             return cls.from_bytes(read_bytes(place), place, name)
         content, digest = regular

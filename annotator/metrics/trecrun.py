@@ -100,6 +100,8 @@ def _add_regular(content: RunContent, blocks: Iterable[bytes], kept: Kept | None
         if not block.endswith(b"\n"):
             block += b"\n"
         if not separator:
+            if block.startswith(b"{"):  # JSON may have five spaces a line as well
+                return False
             separator = b"\t" if block.count(b"\t", 0, block.find(b"\n")) == 5 else b" "
             line = separator * 5 + b"\n"
         rest = block.translate(None, _VISIBLE)

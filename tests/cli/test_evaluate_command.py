@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -133,6 +134,23 @@ def test_a_pipe_is_read_once(folder: Path) -> None:
     assert json.loads(done.stdout)["runs"][0]["counts"]["answered"] == 1, done.stderr
 
 
+def test_a_file_called_dash_is_not_standard_input(folder: Path) -> None:
+    (folder / "-").write_text("another Q0 a 1 2.0 t\n", "utf-8")
+    assert call(folder, "--gold", "gold.jsonl", "--run", "-", stdin=RUN).returncode == 0
+
+
+def test_what_is_no_character_is_written_as_its_escape(folder: Path) -> None:
+    name = os.fsdecode(b"old\xff.trec")  # a file name in another encoding
+    (folder / name).write_text(RUN, "utf-8")
+    done = call(folder, "--gold", "gold.jsonl", "--run", name, "--json", "-o", "result.json")
+    assert json.loads((folder / "result.json").read_text("utf-8"))["runs"][0]["name"] == "old\udcff", done.stderr
+
+
+def test_a_message_does_not_steer_the_terminal(folder: Path) -> None:
+    done = call(folder, "--gold", "gold.jsonl", "--run", "no\x1b]0;title\x07.trec")
+    assert (done.returncode, set(done.stderr) & set("\x1b\x07")) == (2, set())
+
+
 def test_output_is_written_whole_and_leaves_nothing_beside_it(folder: Path) -> None:
     done = call(folder, "--gold", "gold.jsonl", "--run", "run.trec", "--json", "-o", "result.json")
     assert (done.returncode, done.stdout) == (0, "")
@@ -164,10 +182,13 @@ def test_a_version_number_is_looked_up_in_the_workspace(folder: Path) -> None:
         ["--gold", "gold.jsonl", "--run", "gold.jsonl"],
         ["--gold", "gold.jsonl", "--run", "run.trec", "-o", "."],
         ["--gold", "gold.jsonl", "--run", "other.trec"],
+        ["--gold", "gold.jsonl", "--run", "-", "--baseline", "-"],
+        ["--gold", "none.jsonl", "--run", "run.trec"],
     ],
 )
 def test_what_cannot_be_answered_is_exit_2_with_a_message_and_no_traceback(folder: Path, arguments: list[str]) -> None:
     (folder / "other.trec").write_text("another Q0 a 1 2.0 t\n", "utf-8")
+    (folder / "none.jsonl").write_text('{"query_id":"q1","gold":[],"unanswerable":true}\n', "utf-8")
     done = call(folder, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
@@ -131,6 +133,26 @@ def test_a_zip_is_the_same_release(tmp_path: Path) -> None:
     assert GoldSet.load(tmp_path / "policies-v3.zip") == GoldSet.load(place)
 
 
+def test_a_zip_is_read_once_so_that_it_may_come_through_a_pipe(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "r.zip", "w") as archive:
+        archive.writestr("r-v1/gold.jsonl", '{"query_id":"q","gold":[{"chunk_id":"a","relevance":1}]}\n')
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as writer:
+        writer.submit((tmp_path / "pipe").write_bytes, (tmp_path / "r.zip").read_bytes())
+        assert GoldSet.load(tmp_path / "pipe").grades == {"q": {"a": 1}}
+
+
+def test_yaml_may_end_with_the_mark_of_another_document(tmp_path: Path) -> None:
+    text = "---\n---\nquery_id: q\nunanswerable: False\ngold: [{chunk_id: a, relevance: 0, stale: True}]\n---\n"
+    gold = load(tmp_path, text)
+    assert (gold.grades, gold.labels("q")[0].stale, gold.unanswerable) == ({"q": {"a": 0}}, True, ())
+
+
+def test_lines_may_end_in_every_way_within_one_file(tmp_path: Path) -> None:
+    for text in ("q 0 a 1\rq 0 b 0\r\nr 0 c 2\n", "\nquery_id,chunk_id,grade\rq,a,1\nq,b,0\r\nr,c,2\n"):
+        assert load(tmp_path, text).grades == {"q": {"a": 1, "b": 0}, "r": {"c": 2}}
+
+
 def test_a_release_that_was_changed_is_not_scored_against(tmp_path: Path) -> None:
     place = release(tmp_path)
     (place / "gold.jsonl").write_text(NATIVE.replace('"relevance":3', '"relevance":2'), "utf-8")
@@ -198,6 +220,13 @@ def test_queries_without_judgments_are_named_and_left_out(tmp_path: Path) -> Non
         ('{"q": ["a", "b"]}', "not an object of chunk ids and grades"),
         ('{"q": ', "not JSON"),
         ("[1, 2]", "columns instead of 4"),
+        ('{"q": {"a": 1%s}}' % ("0" * 400), "grade of (q, a) is outside -10 to 100"),
+        ('{"q": {"a": %s}}' % ("[" * 900 + "]" * 900), "not a whole number"),
+        ('{"query_id":"q","gold":[{"chunk_id":"a","relevance":3,"relevance":0}]}', "field relevance: a field is given"),
+        ('{"query_id":"q","gold":[],"slice":{"risk":"low","risk":"high"}}', "field slice: a facet is given twice"),
+        ("query_id: q\ngold: [{chunk_id: a, relevance: 0, stale: yes}]\n", "field stale: neither true nor false"),
+        ("- query_id: q\n  gold: [&b {chunk_id: a, relevance: 1}, {<<: *b, chunk_id: c}]\n", "fields are not merged"),
+        ("query_id,chunk_id,grade,grade\nq,a,1,2\n", "field grade: the header has this column twice"),
         ("query_id\tchunk_id\nq\ta\n", "line 1: the header has no column grade"),
         ("query_id\tchunk_id\tgrade\nq\ta\n", "line 2: 2 cells, fewer than the header has"),
         ('query_id,chunk_id,grade\nq,"a,1\n', "broken quoting"),

@@ -103,7 +103,12 @@ def test_a_drop_comes_with_its_p_value(tmp_path: Path, run: Evaluation, baseline
         ("{measure: 'R@10', min: 0.5, severity: fatal}", "field severity: neither block nor warn"),
         ("{measure: 'R@10', min: 0.5, min_queries: 0}", "field min_queries"),
         ("{measure: 'R@10', min: 0.5, where: policy}", "field where"),
-        ("{measure: 'R@10', min: 0.5, min: 0.6}", "a key is given twice"),
+        ("{measure: 'R@10', min: 0.5, min: 0.6}", "field min: a key is given twice"),
+        ("{measure: 'R@10', min: 0.5, where: {domain: policy, domain: support}}", "the facet is given twice"),
+        ("{measure: 'R@10', min: 0.5, ? [a, b] : c}", "unknown key"),
+        ("{measure: 'R@10', min: 1_0}", "field min: not a number"),
+        ("{measure: 'R@10', min: 0.5, min_queries: " + "9" * 5000 + "}", "field min_queries"),
+        ("{measure: 'R@" + "9" * 5000 + "', min: 0.5}", "is not a whole number from 1"),
         ("just words", "not a rule"),
         ("{measure: 'Recall@10', min: 0.5}", "Recall is written R"),
         ("{measure: 'latency', min: 0.5}", "No measure is called"),
@@ -118,7 +123,7 @@ def test_what_nobody_knows_is_an_error_with_its_line(tmp_path: Path, run: Evalua
     with pytest.raises(InputError) as refused:
         checked(tmp_path, rule, run)
     assert told in str(refused.value)
-    assert "line 2" in str(refused.value)
+    assert "gate.yaml, line 2" in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -154,6 +159,29 @@ def test_markdown_shows_names_as_they_are(gold: GoldSet) -> None:
     assert "### a\\|b \\<img\\> \\[x\\](y) \\# head" in text
     assert "| Recall\\@10 | 0.2500 |" in text
     assert "domain=policy, n=3" in text
+
+
+def test_other_peoples_words_neither_steer_the_terminal_nor_forge_a_line(gold: GoldSet) -> None:
+    run = evaluate(gold, Run.of({"q0": ["a"]}, "r\x1b[2J\u202e\nGate: release"), k=[10])
+    for text in (as_text(report([run])), as_markdown(report([run]))):
+        assert not set(text) & set("\x1b\u202e")
+        assert not [line for line in text.splitlines() if line.startswith("Gate")]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("@ana", "\\@\u200bana"),
+        ("#12", "\\#\u200b12"),
+        ("ana/gold#12", "ana/gold\\#\u200b12"),
+        ("doc#12", "doc\\#12"),
+        ("R@10", "R\\@10"),
+        ("&lt;b&gt;", "\\&lt;b\\&gt;"),
+    ],
+)
+def test_markdown_calls_nobody(gold: GoldSet, name: str, shown: str) -> None:
+    run = evaluate(gold, Run.of({"q0": ["a"]}, name), k=[10])
+    assert f"### {shown}\n" in as_markdown(report([run]))
 
 
 def test_text_has_four_decimals_and_a_comparison(run: Evaluation, baseline: Evaluation) -> None:

@@ -9,13 +9,14 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotator.errors import InputError
 from annotator.gold.goldset import GoldSet
 from annotator.metrics import trecrun
 from annotator.metrics.evaluation import evaluate
+from annotator.metrics.operations import operations
 from annotator.metrics.reasons import lost_chunks
 from annotator.metrics.report import as_json, report
 from annotator.metrics.runcontent import Kept
@@ -79,6 +80,36 @@ def test_a_query_called_run_is_a_query(tmp_path: Path) -> None:
     assert set(load(tmp_path, '{"run": {"a": 1.0}}').queries) == {"run"}
 
 
+@pytest.mark.parametrize(
+    "text", ['{"q1": {"a": 2.0, "b": 1 }}\n', '{ "query_id": "q1", "latency_ms": 12 ,"results":["a","b"]}\n']
+)
+def test_json_with_as_many_spaces_as_a_trec_line_is_json(tmp_path: Path, text: str) -> None:
+    assert load(tmp_path, text).queries["q1"].chunk_ids == ("a", "b")
+
+
+def test_a_query_called_as_a_column_is_a_query_whatever_way_the_file_comes(tmp_path: Path) -> None:
+    text = "qid\tQ0\ta\t1\t2.5\tt\n"
+    for data in (text.encode(), gzip.compress(text.encode())):
+        assert set(load(tmp_path, data).queries) == {"qid"}
+
+
+def test_lines_may_end_in_every_way_within_one_file(tmp_path: Path) -> None:
+    for text in ("q1 Q0 a 1 2 t\rq1 Q0 b 2 1 t\r\nq2 Q0 c 1 1 t\n", "\n\nquery_id,chunk_id,rank\rq1,a,1\rq1,b,2\n"):
+        run = load(tmp_path, text)
+        assert (run.queries["q1"].chunk_ids, run.warnings) == (("a", "b"), ())
+
+
+def test_a_comma_inside_quotes_does_not_move_the_columns(tmp_path: Path) -> None:
+    text = 'query_id,"asked, as it was",chunk_id,score\nq1,"why, then",a,2\nq1,,b,1\n'
+    assert load(tmp_path, text).queries["q1"].chunk_ids == ("a", "b")
+
+
+def test_what_a_trace_leaves_open_is_not_told(tmp_path: Path) -> None:
+    row = {"query_id": "q1", "results": ["a"], "latency_ms": None, "timed_out": None}
+    found = evaluate(GoldSet.of({"q1": {"a": 1}}), load(tmp_path, json.dumps(row)))
+    assert (operations(found)["latency_p95_ms"], operations(found)["timeout_rate"]) == (None, None)
+
+
 def test_equal_scores_put_the_higher_id_first_by_code_point() -> None:
     run = Run.of({"q": {"a": 1.0, "é": 1.0, "🍎": 1.0, "�": 1.0, "Z": 2.0}})
     assert run.queries["q"].chunk_ids == ("Z", "🍎", "�", "é", "a")
@@ -139,6 +170,16 @@ def test_scores_that_differ_in_32_bits_or_are_a_tie_anyway_are_not(pair: tuple[f
         ("query_id,chunk_id,rank\nq,a,1\nq,b,1\n", "line 3, field rank: query q has two chunks at rank 1"),
         ("query_id,chunk_id,score\nq,a,high\n", "line 2, field score: score of (q, a) is not a number"),
         ("query_id,chunk_id,score\nq,,1\n", "line 2, field chunk_id: query q: id is empty"),
+        ("query_id,chunk_id,score,score\nq,a,1,2\n", "line 1, field score: the header has this column twice"),
+        ("query_id,chunk_id,rank\nq,a,nan\n", "line 2, field rank: rank of (q, a) is no number"),
+        ("q Q0 a 1 2 t\rq Q0 a 2 1 t\nq Q0 b 3 0 t\n", "line 2, field chunk_id: duplicate chunk a in query q"),
+        ("q Q0 a\x1b[2J\u202e 1 high t\n", "score of (q, a\ufffd[2J\ufffd) is not a number"),
+        ('{"query_id": "q", "results": ["a"], "results": []}\n', "line 1, field results: a field is given twice"),
+        ('{"query_id": "q", "results": [], "latency_ms": 1%s}\n' % ("0" * 400), "not a number of milliseconds"),
+        ('{"query_id": "q", "results": [], "timed_out": "false"}\n', "field timed_out: neither true nor false"),
+        ('{"query_id": "q", "results": [], "candidates": {"a": %s}}\n' % ("[" * 900 + "]" * 900), "field candidates"),
+        ('{"run": {"name": "dense"}}\n', "the run has no queries"),
+        ('[{"query_id": "q", "results": ["a"]}]', "is a list in JSON, which is no form of a run"),
     ],
 )
 def test_a_fault_is_told_with_its_place(tmp_path: Path, text: str, told: str) -> None:
@@ -176,6 +217,7 @@ def test_what_was_written_is_read(rows: dict[tuple[str, str], float], gap: str, 
     assert found == rows
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(
         st.tuples(st.sampled_from(["q1", "q2", "q#3"]), st.text("ab-_/#0", min_size=1, max_size=4)),
@@ -220,6 +262,7 @@ def test_no_bytes_make_it_crash(data: bytes) -> None:
             read_run(head + text, "file")
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(
         st.tuples(st.sampled_from(["q1", "q2", "u"]), st.sampled_from("abcdefghij")),
