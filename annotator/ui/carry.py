@@ -107,7 +107,7 @@ def _steps(session: Session, one: Waiting, following: int, before: int) -> None:
             st.button("Refuse", key=f"carry.refuse:{number}", shortcut="x", on_click=_do, args=(refused, following))
         st.button("Back", key=f"carry.back:{number}", shortcut="k", on_click=_go, args=(before,))
         st.button("Later", key=f"carry.later:{number}", shortcut="j", on_click=_go, args=(following,))
-        if st.button("Open in Annotate", key=f"carry.open:{number}", type="tertiary"):
+        if session.opens("annotate") and st.button("Open in Annotate", key=f"carry.open:{number}", type="tertiary"):
             st.switch_page(shell.page("annotate"), query_params={"query": proposal.query_id})
 
 

@@ -34,8 +34,12 @@ def header(session: Session, state: TableState) -> None:
             syncing.button(session, primary=state.last is None)
     syncing.outcome()
     if not state.url:
-        text.box("No chunk table is connected yet. It is the retrieval system's own table: labels point into it.")
-        if st.button("Connect a chunk table", type="primary", key="connect"):
+        may = session.may("connect a chunk table")
+        whose = "It is the retrieval system's own table: labels point into it." + (
+            "" if may else " An admin connects it."
+        )
+        text.box(f"No chunk table is connected yet. {whose}")
+        if may and st.button("Connect a chunk table", type="primary", key="connect"):
             st.switch_page(shell.page("settings"))
         st.stop()
     if state.interrupted:

@@ -133,7 +133,7 @@ def holes(session: Session, chosen: Chosen, stored: Sequence[RunInfo]) -> None:
     query_id, chunk_id = picked.split("\n")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         text.question(question(scored[0], query_id) or query_id)
-        if session.may("grade chunks") and st.button("Judge it in Annotate", type="primary", key="holes.judge"):
+        if session.opens("annotate") and st.button("Judge it in Annotate", type="primary", key="holes.judge"):
             # the search of the Annotate page comes up with this chunk
             st.session_state.update(
                 {f"tab:{query_id}": "Search", f"search:{query_id}": chunk_id, f"mode:{query_id}": "id"}

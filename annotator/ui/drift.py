@@ -149,7 +149,7 @@ def _one(session: Session, one: Affected) -> None:
                 on_click=_do,
                 args=(session, "dropped", lambda: drift.drop(session.workspace, session.who, [one.key], reason)),
             )
-        if st.button("Open in Annotate", key=f"drift.open:{one.key}"):
+        if session.opens("annotate") and st.button("Open in Annotate", key=f"drift.open:{one.key}"):
             st.switch_page(shell.page("annotate"), query_params={"query": one.query_id})
     if label.evidence and drifted.present is not None and not one.evidence_stands:
         text.line(["Evidence that the text no longer has is lost when you confirm."], quiet=False)

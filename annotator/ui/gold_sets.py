@@ -66,8 +66,10 @@ def _items(session: Session, items: Sequence[Item], name: str) -> None:
 
 def _link(session: Session, item: Item, key: str) -> None:
     page = _MENDED_IN.get(item.kind, "Annotate")
-    if page == "Review" and not session.may("settle labels"):
+    if not session.opens(page.lower()):
         page = "Annotate"
+    if not session.opens(page.lower()):
+        return
     first = item.query_ids[0] if item.query_ids else ""
     more = f" (1 of {len(item.query_ids)})" if len(item.query_ids) > 1 and page == "Annotate" else ""
     if not st.button(f"Open in {page}{more}", key=key):

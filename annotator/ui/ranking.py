@@ -47,7 +47,7 @@ def show(
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         text.line([f"{holes} of the first {len(ranked[:k])} not judged" if holes else f"the first {k} are all judged"])
         label = "Judge them in Annotate" if holes else "Open in Annotate"
-        if st.button(label, key=f"ranking.open:{query_id}"):
+        if session.opens("annotate") and st.button(label, key=f"ranking.open:{query_id}"):
             st.switch_page(shell.page("annotate"), query_params={"query": query_id})
     columns = iter(st.columns(3 if before else 2, gap="medium"))
     if before:

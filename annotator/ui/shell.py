@@ -57,6 +57,10 @@ class Session:
         """Say whether the person may do this: what would be refused is not offered."""
         return permission.allows(self.person, action)
 
+    def opens(self, page: str) -> bool:
+        """Say whether the page opens for the person: no button leads to one that would not."""
+        return self.may(_PAGES[page][2])
+
 
 def pages() -> dict[str, st.Page]:
     """Return every page of the app by its name."""

@@ -156,6 +156,11 @@ def test_a_proxy_says_who_is_there_and_nobody_else_does(workspace: Workspace, ch
             expect(page.get_by_role("button", name="Sign out")).to_have_count(0)
             expect(page.get_by_role("button", name="Change")).to_have_count(0)
             assert team.signed_in(workspace, Identity("proxy#u-17")) == Person("Zoë Ağaoğlu", "reader")
+            # A proxy that adds its header to the visitor's leaves open whose counts: Streamlit takes the first.
+            said["X-Forwarded-User"] = "boss\r\nX-Forwarded-User: u-17"
+            page.goto(f"{address}/settings")
+            expect(page.get_by_role("alert")).to_contain_text("The header X-Forwarded-User came twice")
+            assert team.signed_in(workspace, Identity("proxy#boss")) is None
     finally:
         app.stop()
 
