@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Literal
 
 import msgspec
 
 from annotator.errors import AnnotatorError, Conflict, InputError
-from annotator.model import Chunk, Evidence, Judgment
+from annotator.model import Chunk, Evidence, Judgment, text_hash
+from annotator.review import alike
 from annotator.services import evidence, queue
 from annotator.services.permission import require
 from annotator.store import corpus, decisions, documents, judgments, people, queries
@@ -32,6 +33,7 @@ __all__ = [
     "decode_operations",
     "judged_ids",
     "neighbour_ids",
+    "twins",
     "undoable",
 ]
 
@@ -117,6 +119,14 @@ def candidates(workspace: Workspace, who: str, query_id: str, ids: Sequence[str]
         for one in ids
         if one in live
     ]
+
+
+def twins(shown: Iterable[Candidate]) -> dict[str, int]:
+    """Return chunk id → number of its group, from 1, of those that say nearly the same as another one shown."""
+    read = {one.chunk.chunk_id: one.chunk.text for one in shown}
+    groups = _groups(_Texts(tuple(map(text_hash, read.values())), tuple(read.values())))
+    ids = list(read)
+    return {ids[at]: number for number, group in enumerate(groups, 1) for at in group}
 
 
 def apply(workspace: Workspace, who: str, operations: Iterable[Operation]) -> Outcome:
@@ -216,6 +226,19 @@ def decode_operations(raw: object) -> tuple[Operation, ...]:
         return msgspec.convert(raw, tuple[Operation, ...], strict=False)
     except msgspec.ValidationError as error:
         raise InputError(f"The screen sent an operation that cannot be read: {error}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The texts of a list, equal when their hashes are: a grade shows the same list again."""
+
+    hashes: tuple[str, ...]
+    texts: tuple[str, ...] = field(compare=False)
+
+
+@lru_cache(maxsize=16)
+def _groups(shown: _Texts) -> list[list[int]]:
+    return alike.groups(shown.texts)
 
 
 def _distance(spots: Sequence[int], at: int) -> tuple[int, int]:

@@ -38,6 +38,7 @@ KEYS: tuple[Key, ...] = (
     Key("p", "previous", "previous question", "Go to the previous question"),
     Key("z", "skip", "skip question", "Leave the question to others, with a reason"),
     Key("/", "search", "search", "Go to the search box; Enter searches and comes back"),
+    Key("d", "alike", "same for duplicates", "Give the near-duplicates of the chunk just graded the same label"),
     Key("e", "evidence", "evidence", "Keep the selected text as evidence; with nothing selected, paste a quote"),
     Key("r", "reason", "reason", "Write a reason"),
     Key("Ctrl+Enter", "save", "save reason", "Save the reason and go on"),

@@ -155,6 +155,7 @@ def _data(
 ) -> dict[str, object]:
     query_id = desk.query.query_id
     shown = labelling.candidates(workspace, who, query_id, listing.ids)
+    twins = labelling.twins(shown)
     undoable = labelling.undoable(workspace, who, query_id)
     judged, relevant = labelling.counts(workspace, who, query_id)
     standing = live.standing(workspace)
@@ -164,7 +165,7 @@ def _data(
         "next": bool(desk.following),
         "previous": bool(desk.previous),
         "list": f"{query_id}\n{listing.token}",
-        "candidates": [_candidate(one, listing) for one in shown],
+        "candidates": [_candidate(one, listing, twins.get(one.chunk.chunk_id, 0)) for one in shown],
         "counted": listing.counted,
         "progress": f"{judged} judged · {relevant} relevant",
         "page": listing.page,
@@ -190,7 +191,7 @@ def _data(
     }
 
 
-def _candidate(one: Candidate, listing: Listing) -> dict[str, object]:
+def _candidate(one: Candidate, listing: Listing, group: int) -> dict[str, object]:
     chunk = one.chunk
     text = chunk.text[:LONGEST_TEXT]
     snippet, spans = (listing.snippets or {}).get(chunk.chunk_id) or (" ".join(text[:400].split())[:240], ())
@@ -208,6 +209,7 @@ def _candidate(one: Candidate, listing: Listing) -> dict[str, object]:
         "snippet_spans": [list(span) for span in spans],
         "why": (listing.whys or {}).get(chunk.chunk_id, ""),
         "label": _label(one.mine),
+        "alike": group,
     }
     if len(text) < len(chunk.text):
         row["cut"] = f"Cut here: the first {len(text):,} of {len(chunk.text):,} characters are shown."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from annotator.services.evidence import find_quote, locate
 from annotator.services.labelling import Operation
 from annotator.store import corpus, judgments
 from annotator.store.database import Workspace
+from tests.conftest import make_workspace
 
 
 def operation(workspace: Workspace, one: str, chunk_id: str = "refunds-v4#2", **changed: object) -> Operation:
@@ -189,3 +191,12 @@ def test_operations_from_the_screen_are_checked(workspace: Workspace) -> None:
         labelling.decode_operations(raw)
     assert labelling.decode_operations([{**raw[0], "grade": 3}])[0].grade == 3
     assert text_hash("a") == "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+
+
+def test_twins_are_those_shown_that_say_nearly_the_same(tmp_path: Path) -> None:
+    said = "Refunds are paid within 14 days to the account the money came from, whatever the reason was."
+    texts = (said, "Trains run.", f"{said} Always.", "Boats float.", "Boats float.")
+    made = make_workspace(tmp_path, [(f"c{at}", "doc", "", at, text) for at, text in enumerate(texts)])
+    shown = labelling.candidates(made, "Ana", "q1", ["c0", "c1", "c2", "c3", "c4"])
+    assert labelling.twins(shown) == {"c0": 1, "c2": 1, "c3": 2, "c4": 2}
+    assert labelling.twins(shown[:2]) == {}

@@ -258,6 +258,12 @@ class Workbench {
     const helpKey = this.act.get("help");
     const ask = button("quiet keys", null, () => this.run(helpKey), helpKey.hint);
     ask.append(make("kbd", "", helpKey.press), make("span", "", helpKey.label));
+    const alikeKey = this.act.get("alike");
+    this.alike = button("alike", null, () => this.run(alikeKey));
+    this.alike.setAttribute("aria-keyshortcuts", alikeKey.press);
+    this.alikeText = make("span");
+    this.alike.append(make("kbd", "", alikeKey.press), this.alikeText);
+    this.note.before(this.alike);
     this.statusLine.append(ask);
     const evidenceKey = this.act.get("evidence");
     const keep = button("quiet keep", null, () => this.run(evidenceKey), `${evidenceKey.hint} (${evidenceKey.press})`);
@@ -326,11 +332,13 @@ class Workbench {
     for (const one of this.queue) this.overlay(one, fresh);
     if (fresh) {
       this.renderList();
+      this.offerAlike(null);
       const first = this.firstOpen() ?? this.order[0] ?? null;
       this.select(this.landing === "last" ? this.order[this.order.length - 1] ?? null : first, this.landing === "last");
       this.landing = "";
     } else {
       this.order.forEach((id) => this.badge(id));
+      this.offerAlike(this.items.get(this.offered));
       // A key must never grade a text that was not on the screen.
       if (changed) {
         this.renderPane();
@@ -466,6 +474,11 @@ class Workbench {
       const title = make("span", "title", item.title || item.doc || item.id);
       title.dir = "auto";
       head.append(make("span", "badge"), title, make("span", "quiet why", item.why), make("span", "staleflag"));
+      if (item.alike) {
+        const twin = make("span", "quiet twin", "≈ near-duplicate");
+        twin.title = "Says nearly the same as another chunk of this list";
+        head.append(twin);
+      }
       const snippet = make("div", "snippet");
       snippet.dir = "auto";
       fill(snippet, item.snippet, item.snippet_spans.map(([start, end]) => ["hit", start, end]));
@@ -758,16 +771,9 @@ class Workbench {
     item.draft = undefined;
     item.draftSent = undefined;
     this.pendingCannot = false;
-    if (!sameLabel(before, label)) {
-      item.label = label;
-      const seconds = Math.round(performance.now() - item.shown) / 1000;
-      const { judged, ...fields } = label;
-      const id = this.push({ kind: "judge", chunk_id: item.id, sha256: item.sha256, seconds, ...fields });
-      this.history.push({ id, chunk_id: item.id, before: before.judged ? before : null });
-      if (this.history.length > UNDO_LIMIT) this.history.shift();
-      this.badge(item.id);
-    }
+    if (!sameLabel(before, label)) this.record(item, label, Math.round(performance.now() - item.shown) / 1000);
     if (!advance) return undefined;
+    this.offerAlike(item);
     const next = this.nextOpen(item.id);
     if (next) return this.select(next);
     this.renderLabel();
@@ -777,9 +783,54 @@ class Workbench {
     return this.say(this.pageDone ? "All chunks on this page are graded: j for the next page." : "All chunks in this list are graded.");
   }
 
+  record(item, label, seconds) {
+    const before = item.label;
+    item.label = label;
+    const { judged, ...fields } = label;
+    const id = this.push({ kind: "judge", chunk_id: item.id, sha256: item.sha256, seconds, ...fields });
+    this.history.push({ id, chunk_id: item.id, before: before.judged ? before : null });
+    if (this.history.length > UNDO_LIMIT) this.history.shift();
+    this.badge(item.id);
+  }
+
+  // The near-duplicates in this list of what was just graded, unless something was said about them already.
+  openTwins(item) {
+    return this.order
+      .map((id) => this.items.get(id))
+      .filter((one) => item.alike && one.alike === item.alike && one.id !== item.id && this.isOpen(one.id))
+      .filter((one) => !(one.draft?.reason || one.draft?.evidence.length));
+  }
+
+  offerAlike(item) {
+    const twins = item ? this.openTwins(item) : [];
+    this.offered = twins.length ? item.id : null;
+    this.alike.hidden = !twins.length;
+    this.alikeText.textContent = `Grade ${twins.length} near-duplicate${twins.length > 1 ? "s" : ""} the same`;
+    this.alike.title = twins.map((one) => one.id).join("\n");
+  }
+
+  // Each becomes a label of its own, to be taken back on its own.
+  gradeAlike() {
+    const item = this.items.get(this.offered);
+    if (!item?.label.judged) return this.say("Near-duplicates are offered after one of them was graded.");
+    const twins = this.openTwins(item);
+    const { grade, stale } = item.label;
+    const reason = [item.label.reason, `Near-duplicate of ${item.id}.`].filter(Boolean).join(" ");
+    for (const twin of twins) {
+      const evidence = refit(twin.text, item.label.evidence);
+      this.record(twin, { grade, judged: true, stale, reason, evidence }, null);
+    }
+    this.offerAlike(null);
+    this.say(twins.length > 1 ? `${twins.length} near-duplicates graded the same: u takes them back one by one.` : "Near-duplicate graded the same.");
+    if (this.isOpen(this.selected)) return undefined;
+    const next = this.nextOpen(this.selected);
+    return next ? this.select(next) : this.renderPane();
+  }
+
   undo() {
     const last = this.history.pop();
     if (!last) return;
+    this.offerAlike(null);
     const restores = last.before ?? EMPTY;
     this.push({ kind: "undo", chunk_id: last.chunk_id, target: last.id, restores });
     const item = this.items.get(last.chunk_id);
@@ -827,6 +878,7 @@ class Workbench {
       return box.select();
     }
     if (action === "undo") return this.undo();
+    if (action === "alike") return this.gradeAlike();
     if (!this.item) return undefined;
     if (action === "grade") return this.judge(value, false);
     if (action === "stale") return this.judge(0, true);
