@@ -6,6 +6,7 @@ which counts for nothing where people sign in.
 
 from __future__ import annotations
 
+from hmac import compare_digest
 from urllib.parse import unquote
 
 import streamlit as st
@@ -16,7 +17,7 @@ from annotator.services import team
 from annotator.services.team import Identity
 from annotator.services.workspace import Workspace
 from annotator.ui import text
-from annotator.ui.sign_in import DEFAULT, Way, way
+from annotator.ui.sign_in import DEFAULT, Way, proxy_secret, way
 
 __all__ = ["ask", "chosen", "switcher"]
 
@@ -151,7 +152,7 @@ def _proven(here: Way) -> Identity | None:
         subject = f"{claims['iss']}#{claims['sub']}"
     else:
         claims = {key: _as_sent(value) for key, value in claims.items()}
-        _refuse_repeated()
+        _refuse_other_than_proxy(claims.get("secret", ""))
         if not claims.get("subject", "").strip():
             return None
         subject = f"proxy#{claims['subject'].strip()}"
@@ -159,8 +160,13 @@ def _proven(here: Way) -> Identity | None:
     return Identity(subject, name, claims.get("email", ""))
 
 
-def _refuse_repeated() -> None:
-    """Refuse a header that came twice: a proxy that adds its own beside the visitor's leaves open which one counts."""
+def _refuse_other_than_proxy(secret: str) -> None:
+    """Refuse who does not know the proxy's secret, and a header that came twice.
+
+    A proxy that adds its own header to the visitor's leaves open which one counts.
+    """
+    if not compare_digest(secret.encode(), proxy_secret().encode()):
+        raise Forbidden("This visit did not come through the proxy that signs people in.", hint="Open its address.")
     for header in st.get_option("server.trustedUserHeaders"):
         if len(st.context.headers.get_all(header)) > 1:
             raise Forbidden(

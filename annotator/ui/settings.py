@@ -139,7 +139,7 @@ def people(session: Session) -> None:
 
 
 def _row(one: Member, *, signs_in: bool) -> tuple[str, ...]:
-    emails = ", ".join(email or subject for subject, email in one.identities) or "nobody signs in as this person"
+    emails = ", ".join(email or subject for subject, email in one.identities) or "nobody yet"
     standing = "" if one.person.active else "no longer works here"
     return (one.person.name, one.person.role, *((emails,) if signs_in else ()), standing)
 
@@ -147,7 +147,7 @@ def _row(one: Member, *, signs_in: bool) -> tuple[str, ...]:
 def _change_person(session: Session, everyone: Sequence[Member]) -> None:
     """Another role for somebody, or an end or a new beginning of their work here."""
     named = {one.person.name: one.person for one in everyone}
-    whom, role, save, leave = st.columns([0.4, 0.38, 0.11, 0.11], vertical_alignment="bottom")
+    whom, role, save, leave = st.columns([0.34, 0.34, 0.13, 0.19], vertical_alignment="bottom")
     name = whom.selectbox("Change", list(named), index=None, placeholder="Choose a person", key="people.who")
     person = named.get(name or "")
     wanted = role.selectbox(

@@ -19,14 +19,16 @@ from streamlit.errors import StreamlitSecretNotFoundError
 
 from annotator.errors import Forbidden, InputError, Problem
 
-__all__ = ["DEFAULT", "Way", "loopback", "way"]
+__all__ = ["DEFAULT", "Way", "proxy_secret", "way"]
 
 DEFAULT: Final = "default"
 """Streamlit's name of the one provider whose settings stand in `[auth]` itself."""
 
-_GUIDE: Final = "docs/sign-in.md shows how."
+_GUIDE: Final = "See docs/sign-in.md."
 _SHORTEST_SECRET: Final = 32
 _FEWEST_CHARACTERS: Final = 10
+_GUESSED: Final = "whoever guesses it can be anybody here; it is missing, too short or an example"
+_MAKE_ONE: Final = 'Make one: python -c "import secrets; print(secrets.token_hex(32))"'
 _OF_A_PROVIDER: Final = ("client_id", "client_secret", "server_metadata_url")
 _SAYS_FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 
@@ -49,7 +51,7 @@ def way() -> Way:
 
     `[auth]` in Streamlit's secrets turns OpenID Connect on, `server.trustedUserHeaders` the proxy; neither: names.
     """
-    auth = _auth()
+    auth = _section("auth")
     headers: Mapping[str, str] = st.get_option("server.trustedUserHeaders") or {}
     if auth is not None and headers:
         raise InputError(
@@ -61,7 +63,7 @@ def way() -> Way:
     return _behind_proxy(headers) if headers else _by_name()
 
 
-def loopback(host: str) -> bool:
+def _loopback(host: str) -> bool:
     """Say whether only this computer answers to the name or address."""
     if host.lower() == "localhost":
         return True
@@ -76,31 +78,37 @@ def _by_name() -> Way:
     address = st.get_option("server.address") or "every address"
     headers = st.context.headers
     named = [urlsplit(headers.get("Origin", "")).hostname, urlsplit("//" + headers.get("Host", "")).hostname]
-    elsewhere = [host for host in named if host and not loopback(host)]
-    if loopback(address) and not elsewhere and not any(name in headers for name in _SAYS_FORWARDED):
+    elsewhere = [host for host in named if host and not _loopback(host)]
+    if _loopback(address) and not elsewhere and not any(name in headers for name in _SAYS_FORWARDED):
         return Way("local")
     told = f"it came here as {elsewhere[0]}" if elsewhere else "a proxy passed it on"
-    reached = f"the server listens on {address}" if not loopback(address) else told
+    reached = f"the server listens on {address}" if not _loopback(address) else told
     raise Forbidden(
-        f"Sign-in is not set up, so names are picked without a password and only this computer may reach the app, but "
-        f"{reached}.",
-        hint=f"Start it with `python -m annotator serve` and open http://localhost:8501, or set up sign-in: {_GUIDE}",
+        f"Names are picked here without a password, so only this computer may reach the app, but {reached}.",
+        hint=f"Start it with: python -m annotator serve, and open http://localhost:8501. Or turn sign-in on. {_GUIDE}",
     )
 
 
 def _behind_proxy(headers: Mapping[str, str]) -> Way:
-    if "subject" not in headers.values():
+    """A header is believed whoever sends it: what tells the proxy from others is a secret it sends along."""
+    missing = [name for name in ("subject", "secret") if name not in headers.values()]
+    if missing:
         raise InputError(
-            "server.trustedUserHeaders names no header for the subject, so nobody can sign in.",
-            hint='Write e.g. "X-Forwarded-User" = "subject". ' + _GUIDE,
+            f"server.trustedUserHeaders names no header for the {' and the '.join(missing)}, so nobody can sign in.",
+            hint=_GUIDE,
         )
-    address = st.get_option("server.address") or "every address"
-    if not loopback(address) and not address.startswith("unix://"):
-        raise Forbidden(
-            f"A proxy says who people are, but the server listens on {address}: anybody who reaches it could say so.",
-            hint="Let it listen on 127.0.0.1 or a Unix socket, which only the proxy reaches. " + _GUIDE,
+    if not _strong(proxy_secret()):
+        raise InputError(
+            "The proxy has no secret by which to know it, so nobody can sign in.",
+            problems=[_fault("proxy.secret", _GUESSED, _MAKE_ONE)],
+            hint=_GUIDE,
         )
     return Way("proxy")
+
+
+def proxy_secret() -> str:
+    """Return what the proxy has to send along to be believed; "" where nothing is set."""
+    return str((_section("proxy") or {}).get("secret", ""))
 
 
 def _with_providers(auth: Mapping[str, Any]) -> Way:
@@ -108,9 +116,7 @@ def _with_providers(auth: Mapping[str, Any]) -> Way:
     providers = sections if not any(key in auth for key in _OF_A_PROVIDER) and sections else {DEFAULT: auth}
     problems = [*_faults_of_app(auth), *(fault for name in providers for fault in _faults(name, providers[name]))]
     if problems:
-        raise InputError(
-            "Sign-in is not set up completely, so nobody can sign in.", problems=problems, hint=_GUIDE.capitalize()
-        )
+        raise InputError("Sign-in is not set up completely, so nobody can sign in.", problems=problems, hint=_GUIDE)
     if find_spec("authlib") is None or find_spec("httpx") is None:
         raise InputError(
             "Sign-in needs a package that is not installed.", hint="Run: pip install -r requirements-oidc.txt"
@@ -121,22 +127,17 @@ def _with_providers(auth: Mapping[str, Any]) -> Way:
 def _faults_of_app(auth: Mapping[str, Any]) -> Iterator[Problem]:
     address = auth.get("redirect_uri")
     if _missing(address):
-        yield _fault("redirect_uri", "the address people come back to is missing")
+        yield _fault("auth.redirect_uri", "the address people come back to is missing")
     elif not _safe(str(address)) or not urlsplit(str(address)).path.endswith("/oauth2callback"):
-        yield _fault("redirect_uri", "it has to be the https:// address of this app, ending in /oauth2callback")
-    secret = auth.get("cookie_secret")
-    if _missing(secret) or len(str(secret)) < _SHORTEST_SECRET or len(set(str(secret))) < _FEWEST_CHARACTERS:
-        yield _fault(
-            "cookie_secret",
-            "whoever guesses it can be anybody here; it is missing, too short or an example",
-            'Make one: python -c "import secrets; print(secrets.token_hex(32))"',
-        )
+        yield _fault("auth.redirect_uri", "it has to be the https:// address of this app, ending in /oauth2callback")
+    if not _strong(auth.get("cookie_secret")):
+        yield _fault("auth.cookie_secret", _GUESSED, _MAKE_ONE)
 
 
 def _faults(name: str, provider: Mapping[str, Any]) -> Iterator[Problem]:
-    section = "" if name == DEFAULT else f"{name}."
+    section = "auth." if name == DEFAULT else f"auth.{name}."
     if "_" in name:
-        yield _fault(name, "a provider's name has no underscore")
+        yield _fault(section[:-1], "a provider's name has no underscore")
     for key in _OF_A_PROVIDER:
         value = provider.get(key)
         if _missing(value):
@@ -147,7 +148,7 @@ def _faults(name: str, provider: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _fault(field: str, message: str, mend: str = "") -> Problem:
     """Values are left out: everybody who opens the app sees these."""
-    return Problem(message, file="secrets.toml", field=f"auth.{field}", mend=mend)
+    return Problem(message, file="secrets.toml", field=field, mend=mend)
 
 
 def _missing(value: object) -> bool:
@@ -156,17 +157,22 @@ def _missing(value: object) -> bool:
     return not text or text.startswith("<") or text.lower().strip("x") == ""
 
 
+def _strong(secret: object) -> bool:
+    text = str(secret)
+    return not _missing(secret) and len(text) >= _SHORTEST_SECRET and len(set(text)) >= _FEWEST_CHARACTERS
+
+
 def _safe(address: str) -> bool:
     parts = urlsplit(address)
     return bool(parts.hostname) and (
-        parts.scheme == "https" or (parts.scheme == "http" and loopback(parts.hostname or ""))
+        parts.scheme == "https" or (parts.scheme == "http" and _loopback(parts.hostname or ""))
     )
 
 
-def _auth() -> Mapping[str, Any] | None:
-    """Return `[auth]` of the secrets, None without it. A file that cannot be read must not turn sign-in off."""
+def _section(name: str) -> Mapping[str, Any] | None:
+    """Return a section of the secrets, None without it. A file that cannot be read must not turn sign-in off."""
     try:
-        found = st.secrets.to_dict().get("auth")
+        found = st.secrets.to_dict().get(name)
     except (StreamlitSecretNotFoundError, OSError, ValueError) as error:
         if any(Path(path).exists() for path in st.get_option("secrets.files")):
             raise InputError(
@@ -174,5 +180,5 @@ def _auth() -> Mapping[str, Any] | None:
             ) from error
         return None
     if found is not None and not isinstance(found, Mapping):
-        raise InputError("[auth] in the secrets file is no section, so nobody can sign in.", hint=_GUIDE)
+        raise InputError(f"[{name}] in the secrets file is no section, so nobody can sign in.", hint=_GUIDE)
     return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
+from secrets import token_hex
 from typing import NamedTuple
 
 import pytest
@@ -141,13 +143,23 @@ def test_nothing_but_a_sign_in_opens_a_page(signing_in: SigningIn, workspace: Wo
     expect(page.get_by_test_id("stPageLink")).to_have_count(6)
 
 
-def test_a_proxy_says_who_is_there_and_nobody_else_does(workspace: Workspace, chromium: Browser) -> None:
-    said = {"X-Forwarded-User": "", "X-Name": ""}
-    mapping = '{"X-Forwarded-User": "subject", "X-Name": "name"}'
-    app = App(workspace.home, settings=("--server.trustedUserHeaders", mapping))
+def test_a_proxy_says_who_is_there_and_nobody_else_does(
+    workspace: Workspace, chromium: Browser, tmp_path: Path
+) -> None:
+    secret = token_hex(32)
+    (tmp_path / "secrets.toml").write_text(f'[proxy]\nsecret = "{secret}"\n', "utf-8")
+    said = {"X-Forwarded-User": "boss", "X-Name": "", "X-Proxy-Secret": "x" * 64}
+    mapping = '{"X-Forwarded-User": "subject", "X-Name": "name", "X-Proxy-Secret": "secret"}'
+    settings = ("--server.trustedUserHeaders", mapping, "--secrets.files", str(tmp_path / "secrets.toml"))
+    app = App(workspace.home, settings=settings)
     try:
         with proxy(app.port, lambda: said) as address:
+            # Whoever reaches the app can send the header, but not the secret.
             page = opened(chromium, address, who="Boss")
+            expect(page.get_by_role("alert")).to_contain_text("did not come through the proxy")
+            expect(page.get_by_test_id("stPageLink")).to_have_count(0)
+            said |= {"X-Forwarded-User": "", "X-Proxy-Secret": secret}
+            page.goto(f"{address}/settings")
             expect(page.get_by_role("alert")).to_contain_text("Nobody is signed in")
             expect(page.get_by_test_id("stPageLink")).to_have_count(0)
             said |= {"X-Forwarded-User": "u-17", "X-Name": "Zoë Ağaoğlu"}

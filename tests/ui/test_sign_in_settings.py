@@ -83,7 +83,7 @@ def test_without_any_setting_names_are_picked_on_this_computer(configured: Confi
     assert way() == Way("local")
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.0.2.7", "annotator.example.org", "", None, "unix:///run/a"])
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.0.2.7", "annotator.example.org", "", None])
 def test_names_are_picked_nowhere_else(configured: Configure, address: str | None) -> None:
     configured(address=address)
     with pytest.raises(Forbidden, match=f"the server listens on {address or 'every address'}") as refused:
@@ -187,20 +187,31 @@ def test_without_its_package_sign_in_says_what_to_install(
     assert (project_root() / "requirements-oidc.txt").is_file()
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "unix:///run/annotator.sock"])
-def test_a_proxy_is_believed_where_only_it_can_be(configured: Configure, address: str) -> None:
-    configured(address=address, headers={"X-User": "subject"})
+PROXY = {"X-User": "subject", "X-Secret": "secret"}
+
+
+def test_a_proxy_is_believed_when_it_can_prove_itself(configured: Configure) -> None:
+    configured(f'[proxy]\nsecret = "{SECRET}"\n', headers=PROXY)
     assert way() == Way("proxy")
+    assert sign_in.proxy_secret() == SECRET
 
 
-def test_a_proxy_is_not_believed_where_anybody_could_pose_as_one(configured: Configure) -> None:
-    configured(address="0.0.0.0", headers={"X-User": "subject"})
-    with pytest.raises(Forbidden, match=r"listens on 0\.0\.0\.0: anybody who reaches it could say so"):
+@pytest.mark.parametrize("secret", ["", "short", "a" * 64, "<made by: python -c 'import secrets'>"])
+def test_a_proxy_without_a_secret_is_not_believed(configured: Configure, secret: str) -> None:
+    configured(f'[proxy]\nsecret = "{secret}"\n', headers=PROXY)
+    with pytest.raises(InputError, match="no secret by which to know it") as refused:
         way()
-    configured(headers={"X-User": "email"})
-    with pytest.raises(InputError, match="no header for the subject"):
+    assert [fault.field for fault in refused.value.problems] == ["proxy.secret"]
+
+
+def test_half_a_proxy_and_two_ways_at_once_are_refused(configured: Configure) -> None:
+    configured(headers=PROXY)
+    with pytest.raises(InputError, match="no secret by which to know it"):
         way()
-    configured(toml(GOOD), headers={"X-User": "subject"})
+    configured(f'[proxy]\nsecret = "{SECRET}"\n', headers={"X-User": "email"})
+    with pytest.raises(InputError, match="no header for the subject and the secret"):
+        way()
+    configured(toml(GOOD), headers=PROXY)
     with pytest.raises(InputError, match="Two ways of sign-in"):
         way()
 
