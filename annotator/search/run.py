@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from annotator.errors import InputError
-from annotator.model import Chunk
+from annotator.model import Chunk, id_fault
 from annotator.search import advice, index
 from annotator.search.clauses import query_of
 from annotator.search.highlight import Matcher, matcher
@@ -68,6 +68,9 @@ def search(
     with workspace.read() as connection:
         reader = index.reader(workspace, connection)
         typed = parse(text, reader.metadata_keys)
+        if mode == "id":  # an id may look like a filter or hold marks of quotation: doc:12#3
+            whole = [one for one in (text, text.strip()) if not id_fault(one)]
+            typed = next((Typed(one) for one in corpus.chunks(connection, whole)), typed)
         narrowed = replace(typed, doc_id=doc_id or typed.doc_id, where=(*typed.where, *(where or {}).items()))
         total, found = ranked(reader, narrowed, mode=mode, limit=limit, offset=offset)
         chunks = corpus.chunks(connection, [chunk_id for chunk_id, _ in found])

@@ -128,6 +128,7 @@ def _search(session: Session, query: Query, typed: str, mode: str, where: dict[s
         token=f"{token}:{page}",
         ids=tuple(hit.chunk_id for hit in found.hits),
         counted=counted,
+        landing=typed.strip() if mode == "id" else "",
         page=page,
         pages=pages,
         seconds=found.seconds,

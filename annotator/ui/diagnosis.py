@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from collections.abc import Sequence
+from urllib.parse import quote
 
 import streamlit as st
 
+from annotator.model import Chunk
 from annotator.services import diagnosis, preview
-from annotator.services.diagnosis import ACTIONS, Finding
+from annotator.services.diagnosis import ACTIONS, Finding, Hole
 from annotator.services.preview import Evaluation, RunInfo
-from annotator.ui import blocks, choice, ranking, shell, text
+from annotator.ui import blocks, choice, ranking, text
 from annotator.ui.blocks import Pair
 from annotator.ui.metrics import Chosen, question
 from annotator.ui.shell import Session
@@ -24,6 +27,7 @@ _KINDS = {
 _HEIGHT = 200
 _MOST_RUNS = 8
 _MOST_HOLES = 100
+_HOLES_HEIGHT = 560
 
 
 def show(session: Session, chosen: Chosen) -> None:
@@ -96,7 +100,7 @@ def _questions(found: Evaluation, these: Sequence[Finding], kind: str) -> str:
 
 
 def holes(session: Session, chosen: Chosen, stored: Sequence[RunInfo]) -> None:
-    """List the unjudged chunks high up in most runs, and lead to judging one."""
+    """List the unjudged chunks high up in most runs, each with the link to judging it."""
     runs = stored[:_MOST_RUNS]
     if chosen.run not in runs:
         runs = [chosen.run, *runs]
@@ -111,37 +115,28 @@ def holes(session: Session, chosen: Chosen, stored: Sequence[RunInfo]) -> None:
             "Those that could move the figures most come first: high up, and in most runs."
         ]
     )
-    ids = [f"{one.query_id}\n{one.chunk_id}" for one in found]
-    picked = choice.one(
-        "metrics.holes",
-        ids,
-        {
-            "Id": [one.query_id for one in found],
-            "Chunk": [one.chunk_id for one in found],
-            "Best rank": [one.best_rank for one in found],
-            "Runs": [f"{len(one.runs)} of {len(runs)}" for one in found],
-            "Question": [question(scored[0], one.query_id) for one in found],
-        },
-        height=330,
-        config={
-            "Id": st.column_config.TextColumn(width=80),
-            "Chunk": st.column_config.TextColumn(width=280),
-            "Best rank": st.column_config.NumberColumn(width=80),
-            "Runs": st.column_config.TextColumn(width=70),
-        },
+    known = preview.texts(session.workspace, [one.chunk_id for one in found])
+    judge = session.opens("annotate")
+    with st.container(height=_HOLES_HEIGHT):
+        asked = {one.query_id: question(scored[0], one.query_id) for one in found}
+        st.html("".join(_hole(one, known.get(one.chunk_id), asked[one.query_id], len(runs), judge) for one in found))
+
+
+def _hole(one: Hole, chunk: Chunk | None, asked: str, runs: int, judge: bool) -> str:
+    """Write an unjudged chunk with its question, where it came up, and the link to judging just that."""
+    place = f"rank {one.best_rank} · {len(one.runs)} of {runs} runs"
+    title = chunk.title or chunk.doc_id if chunk else "no longer in the chunk table: nobody can judge it any more"
+    start = " ".join(chunk.text[:600].split())[:200] if chunk else ""
+    link = f'<a href="{html.escape(_address(one))}">Judge</a>' if judge and chunk else ""
+    return (
+        f'<div class="an-hit"><div class="an-hithead"><b dir="auto">{html.escape(asked or one.query_id)}</b>'
+        f'<span class="an-line an-quiet an-note">{html.escape(one.query_id)} · {place}</span>{link}</div>'
+        f'<div class="an-hithead"><code>{html.escape(one.chunk_id)}</code>'
+        f'<span class="an-line an-quiet" dir="auto">{html.escape(title)}</span></div>'
+        f'<div class="an-snippet an-quiet an-start" dir="auto">{html.escape(start)}</div></div>'
     )
-    query_id, chunk_id = picked.split("\n")
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        text.question(question(scored[0], query_id) or query_id)
-        if session.opens("annotate") and st.button("Judge it in Annotate", type="primary", key="holes.judge"):
-            # the search of the Annotate page comes up with this chunk
-            st.session_state.update(
-                {f"tab:{query_id}": "Search", f"search:{query_id}": chunk_id, f"mode:{query_id}": "id"}
-            )
-            st.switch_page(shell.page("annotate"), query_params={"query": query_id})
-    chunk = preview.texts(session.workspace, [chunk_id]).get(chunk_id)
-    if chunk is None:
-        text.box("This chunk is no longer in the chunk table: nobody can judge it any more.", "warn")
-        return
-    text.line([chunk_id, chunk.title or chunk.doc_id])
-    text.marked(chunk.text[:2000])
+
+
+def _address(one: Hole) -> str:
+    """Write where a hole is judged, seen from the Metrics page."""
+    return f"annotate?query={quote(one.query_id, safe='')}&chunk={quote(one.chunk_id, safe='')}"

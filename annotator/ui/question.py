@@ -40,11 +40,20 @@ def opened(session: Session) -> Desk:
     if isinstance(desk, Pause):
         _pause(desk)
         st.stop()
+    _follow(desk.query.query_id, asked)
     st.query_params["query"] = desk.query.query_id
     # Not before the address has it: a second click may end this run.
     for name in ("annotate.query", "annotate.after"):
         st.session_state.pop(name, None)
     return desk
+
+
+def _follow(query_id: str, asked: str) -> None:
+    """Have the search bring up the chunk that the address names beside its question; from then on the address names the
+    question alone, so that whoever goes on from there is not taken back."""
+    chunk_id = st.query_params.pop("chunk", "")
+    if chunk_id and asked == st.query_params.get("query"):
+        st.session_state.update({f"tab:{query_id}": "Search", f"search:{query_id}": chunk_id, f"mode:{query_id}": "id"})
 
 
 def _pause(found: Pause) -> None:

@@ -61,6 +61,8 @@ class Listing:
     advice: str = ""
     marks: Mapping[str, tuple[tuple[int, int], ...]] | None = None
     snippets: Mapping[str, tuple[str, tuple[tuple[int, int], ...]]] | None = None
+    landing: str = ""
+    """The chunk to begin with, where it is in the list; else the first without a label."""
     whys: Mapping[str, str] | None = None
     """Per chunk id in a few words why it is in the list, where that does not go without saying."""
 
@@ -167,6 +169,7 @@ def _data(
         "list": f"{query_id}\n{listing.token}",
         "candidates": [_candidate(one, listing, twins.get(one.chunk.chunk_id, 0)) for one in shown],
         "counted": listing.counted,
+        "landing": listing.landing,
         "progress": f"{judged} judged · {relevant} relevant",
         "page": listing.page,
         "pages": listing.pages,

@@ -250,3 +250,9 @@ def test_the_workspace_folder_may_have_any_name(tmp_path: Path) -> None:
     made.create()
     sync(made, [Chunk("a", "text")])
     assert found(made, "text") == ["a"]
+
+
+@pytest.mark.parametrize("chunk_id", ["doc:12#3", "version:v4", "“quoted”", '"quoted"', "-minus", "a  b"])
+def test_an_id_that_looks_like_something_else_is_found_by_id(filled: Filled, chunk_id: str) -> None:
+    workspace = filled(*POLICIES, Chunk(chunk_id, "Some text.", "d"))
+    assert found(workspace, chunk_id, mode="id")[0] == chunk_id

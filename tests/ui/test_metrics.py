@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import json
+import re
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -105,14 +107,27 @@ def test_the_diagnosis_counts_each_kind_with_its_action_and_leads_to_its_questio
 
 
 def test_a_hole_leads_to_its_question_with_the_chunk_searched_for(released: Workspace, visit: Visit) -> None:
-    app = look(visit("metrics"), "Holes")
-    rows = app.dataframe[0].value
-    assert (rows["Id"][0], rows["Chunk"][0], rows["Runs"][0]) == ("KW-025", "prod-tern2-datasheet#overview", "3 of 3")
-    judge = next(button for button in app.button if button.key == "holes.judge")
-    sound(judge.click().run())
+    page = shown(look(visit("metrics"), "Holes"))
+    first = re.search(r'<a href="annotate\?([^"]+)">Judge</a>', page)
+    assert first
+    assert "rank 1 · 3 of 3 runs" in page
+    link = parse_qs(html.unescape(first[1]))
+    assert link == {"query": ["KW-025"], "chunk": ["prod-tern2-datasheet#overview"]}
+    app = visit("annotate")
+    app.query_params["query"], app.query_params["chunk"] = "KW-025", "prod-tern2-datasheet#overview"
+    sound(app.run())
     assert "KW-025" in app.query_params["query"]
+    assert "chunk" not in app.query_params
     assert app.text_input(key="search:KW-025").value == "prod-tern2-datasheet#overview"
     assert app.selectbox(key="mode:KW-025").value == "id"
+
+
+def test_a_hole_has_no_link_for_who_grades_nothing(released: Workspace, visit: Visit) -> None:
+    with released.write() as connection:
+        people.add(connection, Person("Rita", "reader"), "Ana")
+    page = shown(look(visit("metrics", "Rita"), "Holes"))
+    assert "prod-tern2-datasheet#overview" in page
+    assert ">Judge</a>" not in page
 
 
 def test_the_gate_blocks_the_better_run_and_says_which_questions_and_why(released: Workspace, visit: Visit) -> None:

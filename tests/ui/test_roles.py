@@ -61,7 +61,6 @@ CONTROLS = (
     Control("metrics", "Overview", "run.open", "import runs"),
     Control("metrics", "By question", "ranking.open:", "grade chunks"),
     Control("metrics", "Diagnosis", "ranking.open:", "grade chunks"),
-    Control("metrics", "Holes", "holes.judge", "grade chunks"),
     Control("metrics", "Gate", "gate.save", "change the gate"),
     Control("chunks", "Documents", "syncing.go", "sync the chunk table"),
     Control("settings", "Chunk table", "syncing.go", "sync the chunk table"),

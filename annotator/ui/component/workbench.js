@@ -333,7 +333,8 @@ class Workbench {
     if (fresh) {
       this.renderList();
       this.offerAlike(null);
-      const first = this.firstOpen() ?? this.order[0] ?? null;
+      const named = this.order.includes(data.landing) ? data.landing : null;
+      const first = named ?? this.firstOpen() ?? this.order[0] ?? null;
       this.select(this.landing === "last" ? this.order[this.order.length - 1] ?? null : first, this.landing === "last");
       this.landing = "";
     } else {
