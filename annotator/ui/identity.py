@@ -135,8 +135,8 @@ def _sign_in_page(here: Way) -> None:
         words = "Sign in" if provider == DEFAULT else f"Sign in with {provider}"
         if st.button(words, type="primary", key=f"sign_in:{provider}", icon=":material/login:"):
             st.login(None if provider == DEFAULT else provider)
+    st.caption("New here? You can look around at once; an admin gives you your role.")
     _come_back(data={"keep": True}, key="keep", height=1)
-    st.caption("New here? You can look around at once; an admin then gives you the role you need.")
 
 
 def _proven(here: Way) -> Identity | None:
