@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from annotator.errors import InputError, NotFound, Problem
 from annotator.tables.columns import describe
 from annotator.tables.postgres_catalog import COLLECTIONS, Attribute, Relation, collections, relations
+from annotator.tables.postgres_conditions import column, has_value, identifier
 from annotator.tables.postgres_server import Server, is_lost, parse, transaction
 from annotator.tables.postgres_vectors import nearest_to, vector_of
 from annotator.tables.table import BATCH_ROWS, Batch, Column, Way
@@ -114,7 +115,7 @@ class PostgresTable:
             return _unless_slow(psycopg.errors.QueryCanceled, lambda: self._count(connection))
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        asked = [self._attribute(name) for name in columns]
+        asked = [self.attribute(name) for name in columns]
         keys, done = len(self.relation.key), 0
         with self.server.failures():
             for rows in self._pages(asked) if keys else self._stream(asked):
@@ -129,7 +130,7 @@ class PostgresTable:
 
     def way(self, key: str) -> Way:
         """Ask the server what it would do: for a view as for a table, its own estimate says whether that is little."""
-        attribute = self._attribute(key)
+        attribute = self.attribute(key)
         query, values = self._named(attribute, [attribute], [str(row[key]) for row in self.sample(1)])
         explain = _sql("EXPLAIN (FORMAT JSON) ") + query
         with (
@@ -141,7 +142,7 @@ class PostgresTable:
         return "index" if row[0][0]["Plan"]["Total Cost"] <= _LITTLE_COST else "scan"
 
     def rows(self, key: str, ids: Sequence[str], columns: Sequence[str], seconds: float) -> Batch:
-        query, values = self._named(self._attribute(key), [self._attribute(name) for name in columns], ids)
+        query, values = self._named(self.attribute(key), [self.attribute(name) for name in columns], ids)
         with self.server.failures(), closing(self.server.connect()) as connection, transaction(connection, seconds):
             rows = connection.execute(query, values).fetchall()
         if not rows and self.relation.guarded:
@@ -163,7 +164,8 @@ class PostgresTable:
     def _attributes(self) -> list[Attribute]:
         return [each for each in self.relation.attributes if not (self.collection and each.name == "collection_id")]
 
-    def _attribute(self, name: str) -> Attribute:
+    def attribute(self, name: str) -> Attribute:
+        """Return a column that is read. Raises InputError for any other."""
         found = next((attribute for attribute in self.relation.attributes if attribute.name == name), None)
         if found is None or not _is_read(found):
             what = "is not there" if found is None else f"holds {found.type} and is never read"
@@ -238,47 +240,48 @@ class PostgresTable:
         The key is compared in the table's own order, so that its index serves, and never by Python.
         """
         key = self.relation.key
-        chosen = [_column(each, as_text=True) for each in key]
-        chosen += [_column(each, as_text=not each.is_plain) for each in asked]
-        conditions, values = self._only()
+        chosen = [column(each, as_text=True) for each in key]
+        chosen += [column(each, as_text=not each.is_plain) for each in asked]
+        conditions, values = self.only()
         if last is not None:
-            names = _sql(", ").join(_column(each) for each in key)
+            names = _sql(", ").join(column(each) for each in key)
             marks = _sql(", ").join(_sql(f"%s::{each.type.replace('%', '%%')}") for each in key)
             conditions.append(_sql("({}) > ({})").format(names, marks))
             values += last
-        query = _sql("SELECT {} FROM {} AS t").format(_sql(", ").join(chosen), self._source())
+        query = _sql("SELECT {} FROM {} AS t").format(_sql(", ").join(chosen), self.source())
         if conditions:
             query += _sql(" WHERE ") + _sql(" AND ").join(conditions)
         if key:
-            query += _sql(" ORDER BY ") + _sql(", ").join(_column(each) for each in key)
+            query += _sql(" ORDER BY ") + _sql(", ").join(column(each) for each in key)
         return query, values
 
     def _named(self, key: Attribute, asked: Sequence[Attribute], ids: Sequence[str]) -> tuple[sql.Composed, list[Any]]:
         """Write the statement for the rows with these ids: compared as the column's type, so that its index serves."""
-        conditions, values = self._only()
-        conditions.append(_sql("{} = ANY(%s::{}[])").format(_column(key), _sql(key.type.replace("%", "%%"))))
-        chosen = _sql(", ").join(_column(each, as_text=not each.is_plain) for each in asked)
-        query = _sql("SELECT {} FROM {} AS t WHERE {}").format(chosen, self._source(), _sql(" AND ").join(conditions))
-        return query, [*values, list(ids)]
+        conditions, values = self.only()
+        named, bound = has_value(key, "", ids)
+        chosen = _sql(", ").join(column(each, as_text=not each.is_plain) for each in asked)
+        where = _sql(" AND ").join([*conditions, named])
+        return _sql("SELECT {} FROM {} AS t WHERE {}").format(chosen, self.source(), where), [*values, *bound]
 
     def _count(self, connection: psycopg.Connection[Any]) -> int:
-        conditions, values = self._only()
-        query = _sql("SELECT count(*) FROM {} AS t").format(self._source())
+        conditions, values = self.only()
+        query = _sql("SELECT count(*) FROM {} AS t").format(self.source())
         if conditions:
             query += _sql(" WHERE ") + conditions[0]
         with transaction(connection, _COUNT_SECONDS):
             (row,) = connection.execute(query, values).fetchall()
         return int(row[0])
 
-    def _only(self) -> tuple[list[sql.Composed], list[Any]]:
+    def only(self) -> tuple[list[sql.Composable], list[Any]]:
         """Write the condition that keeps to the collection. By name: filling one anew gives it another uuid."""
         if not self.collection:
             return [], []
-        names = _identifier(self.relation.schema, COLLECTIONS)
+        names = identifier(self.relation.schema, COLLECTIONS)
         return [_sql("t.collection_id IN (SELECT uuid FROM {} WHERE name = %s)").format(names)], [self.collection]
 
-    def _source(self) -> sql.Identifier:
-        return _identifier(self.relation.schema, self.relation.name)
+    def source(self) -> sql.Identifier:
+        """Write the table's name."""
+        return identifier(self.relation.schema, self.relation.name)
 
 
 def _choices(server: Server) -> list[PostgresTable]:
@@ -315,17 +318,6 @@ def _unless_slow(slow: type[Exception], count: Callable[[], int]) -> int | None:
 
 def _is_read(attribute: Attribute) -> bool:
     return attribute.kind not in ("vector", "blob")
-
-
-def _column(attribute: Attribute, *, as_text: bool = False) -> sql.Composed:
-    # With the table before it, a name in ORDER BY means the column and not the text selected under the same name.
-    return _sql("t.{}::text" if as_text else "t.{}").format(_identifier(attribute.name))
-
-
-def _identifier(*names: str) -> sql.Identifier:
-    from psycopg import sql
-
-    return sql.Identifier(*(name.replace("%", "%%") for name in names))
 
 
 def _sql(text: str) -> sql.SQL:

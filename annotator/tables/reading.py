@@ -42,7 +42,10 @@ class ChunkBatch:
 
 
 class Reading:
-    """One table read by one mapping. Raises InputError when the mapping names columns that are not there."""
+    """One table read by one mapping; `asked` are the columns it needs.
+
+    Raises InputError when the mapping names columns that are not there.
+    """
 
     def __init__(self, table: Table, columns: Columns) -> None:
         self._table = table
@@ -52,17 +55,18 @@ class Reading:
         self._whole = table.open_ended and not columns.metadata
         named = [] if self._whole else list(columns.metadata or remaining(found, columns))
         self._metadata = [(name, path(name, found)) for name in named]
+        self._objects = [column.name for column in found if column.kind == "object" and "." not in column.name]
         self._check(found)
         bases = [each[0] for each in (*self._paths.values(), *(each for _, each in self._metadata))]
-        self._asked = list(dict.fromkeys([*bases, *([WHOLE_RECORD] if self._whole else [])]))
+        self.asked = list(dict.fromkeys([*bases, *([WHOLE_RECORD] if self._whole else [])]))
         # What a whole record must not repeat as metadata: the mapped columns and the row's own key.
         self._mapped = {each[0] for each in self._paths.values() if len(each) == 1}
         self._cache: dict[tuple[object, ...], str] = {}
 
     def batches(self) -> Iterator[ChunkBatch]:
         """Read the whole table."""
-        for batch in self._table.batches(self._asked):
-            yield self._read(batch)
+        for batch in self._table.batches(self.asked):
+            yield self.read(batch)
 
     @property
     def way(self) -> Way:
@@ -78,7 +82,7 @@ class Reading:
         key = self._paths["chunk_id"]
         if not isinstance(self._table, Lookup) or len(key) > 1:
             raise InputError(f"Chunks of {self._table.name} cannot be looked up one by one.", hint="Sync instead.")
-        found = self._read(self._table.rows(key[0], ids, self._asked, seconds))
+        found = self.read(self._table.rows(key[0], ids, self.asked, seconds))
         wanted = set(ids)
         found.rows = [row for row in found.rows if row[1] in wanted]
         return found
@@ -93,6 +97,17 @@ class Reading:
             return []
         found = self._table.nearest(key[0], chunk_id, k + 1, seconds)
         return [one for one in dict.fromkeys(found) if one != chunk_id][:k]
+
+    def place_of(self, field: str) -> tuple[str, ...]:
+        """Return the column, and the key inside it, that a field is mapped to; () for none."""
+        return self._paths.get(field, ())
+
+    def places_of(self, key: str) -> list[tuple[str, ...]]:
+        """Return where a metadata key may stand: a column of that name, or the key of an object."""
+        if self._whole:
+            return [(key,), *((column, key) for column in self._objects)]
+        found = [each for _, each in self._metadata if each[-1] == key]
+        return found + [(each[0], key) for _, each in self._metadata if len(each) == 1 and each[0] in self._objects]
 
     def _check(self, found: Sequence[Column]) -> None:
         problems = [
@@ -117,11 +132,12 @@ class Reading:
                 hint=f"It has: {', '.join(column.name for column in found)}.",
             )
 
-    def _read(self, batch: Batch) -> ChunkBatch:
+    def read(self, batch: Batch) -> ChunkBatch:
+        """Turn a batch of the columns `asked` for into chunks."""
         result = ChunkBatch(problems=list(batch.problems))
         if not batch.places:
             return result
-        given = dict(zip(self._asked, batch.values, strict=True))
+        given = dict(zip(self.asked, batch.values, strict=True))
         faults = Faults(self._table, batch.places)
         none: Sequence[object] = (None,) * len(batch.places)
 

@@ -13,10 +13,10 @@ from annotator.errors import Problem
 from annotator.model import MAX_ID_LENGTH, id_fault
 from annotator.tables.table import Columns, Table
 
-__all__ = ["Faults", "as_stored", "contents", "documents", "ids", "positions", "texts", "titles"]
+__all__ = ["LARGEST", "Faults", "as_stored", "contents", "documents", "ids", "positions", "texts", "titles"]
 
 _SEPARATORS: Final = 5
-_LARGEST: Final = 2**63 - 1
+LARGEST: Final = 2**63 - 1
 _KINDS: Final = {
     int: "a number",
     float: "a number",
@@ -71,7 +71,7 @@ def as_stored(ids: Sequence[str]) -> list[str | int]:
 
 
 def _is_number(digits: str) -> bool:
-    return len(digits) < 20 and str(int(digits)) == digits and abs(int(digits)) <= _LARGEST
+    return len(digits) < 20 and str(int(digits)) == digits and abs(int(digits)) <= LARGEST
 
 
 def texts(values: Sequence[Any], faults: Faults, column: str) -> Sequence[str]:
@@ -112,7 +112,7 @@ def titles(values: Sequence[Any]) -> Sequence[str]:
 def positions(values: Sequence[Any]) -> tuple[Sequence[int | None], dict[int, object]]:
     """Return whole numbers or None, and by index the values that are neither a whole number nor missing."""
     types = set(map(type, values))
-    if types == {type(None)} or (types == {int} and min(values) >= -_LARGEST and max(values) <= _LARGEST):
+    if types == {type(None)} or (types == {int} and min(values) >= -LARGEST and max(values) <= LARGEST):
         return values, {}
     found = [_position(value) for value in values]
     unusable = {
@@ -130,7 +130,7 @@ def _position(value: object) -> int | None:
         number = float(value) if "." in str(value) else int(value)
     except (ValueError, OverflowError):  # text, infinity
         return None
-    return int(number) if number == number // 1 and abs(number) <= _LARGEST else None
+    return int(number) if number == number // 1 and abs(number) <= LARGEST else None
 
 
 def contents(
