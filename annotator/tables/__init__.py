@@ -2,17 +2,22 @@
 
 from annotator.tables.address import absolute, list_tables, open_table
 from annotator.tables.columns import guess, remaining
-from annotator.tables.reading import ChunkBatch, Reading
+from annotator.tables.reading import ChunkBatch, Reading, SourceRow
+from annotator.tables.searchable import Asked, Found, Searchable, searchable
 from annotator.tables.table import FIELDS, Column, Columns, Lookup, Nearest, Stamped, Table, Way
 
 __all__ = [
     "FIELDS",
+    "Asked",
     "ChunkBatch",
     "Column",
     "Columns",
+    "Found",
     "Lookup",
     "Nearest",
     "Reading",
+    "Searchable",
+    "SourceRow",
     "Stamped",
     "Table",
     "Way",
@@ -21,4 +26,5 @@ __all__ = [
     "list_tables",
     "open_table",
     "remaining",
+    "searchable",
 ]

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import psycopg
     from psycopg import sql
 
+    from annotator.tables.reading import Reading
+    from annotator.tables.searchable import Searchable
+
 __all__ = ["PostgresTable", "open_postgres", "postgres_names"]
 
 _SAMPLED: Final = 100
@@ -150,11 +153,16 @@ class PostgresTable:
         return Batch(range(1, len(rows) + 1), list(zip(*rows, strict=True)) if rows else [[] for _ in columns])
 
     def nearest(self, key: str, chunk_id: str, k: int, seconds: float) -> list[str]:
-        vector, named = vector_of(self.relation), self._attribute(key)
+        vector, named = vector_of(self.relation), self.attribute(key)
         if vector is None:
             return []
         own = self._named(named, [vector], [chunk_id])
-        return nearest_to(self.server, self.relation, _column(named), own, self._only(), k, seconds)
+        return nearest_to(self.server, self.relation, column(named), own, self.only(), k, seconds)
+
+    def searchable(self, reading: Reading) -> Searchable:
+        from annotator.tables.postgres_search import open_search
+
+        return open_search(self, reading)
 
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         order = ", ".join(attribute.name for attribute in self.relation.key)
@@ -272,7 +280,7 @@ class PostgresTable:
             (row,) = connection.execute(query, values).fetchall()
         return int(row[0])
 
-    def only(self) -> tuple[list[sql.Composable], list[Any]]:
+    def only(self) -> tuple[list[sql.Composed], list[Any]]:
         """Write the condition that keeps to the collection. By name: filling one anew gives it another uuid."""
         if not self.collection:
             return [], []

@@ -17,9 +17,9 @@ from annotator.tables.values import LARGEST, as_stored
 if TYPE_CHECKING:
     from psycopg import sql
 
-__all__ = ["Condition", "column", "has_value", "identifier", "statement"]
+__all__ = ["Condition", "column", "combined", "has_value", "identifier", "statement"]
 
-Condition = tuple["sql.Composable", list[Any]]
+Condition = tuple["sql.Composed", list[Any]]
 """A condition and the values bound in it."""
 
 _TEXTS: Final = frozenset(("text", "varchar", "name"))
@@ -43,6 +43,11 @@ def has_value(attribute: Attribute, key: str, values: Sequence[str]) -> Conditio
         f"The key {key!r} inside the column {attribute.name!r} cannot be looked for in place: the column is no JSON.",
         hint="Give the table as a view with a column of that name.",
     )
+
+
+def combined(text: str, *parts: Condition) -> Condition:
+    """Put conditions, or other parts of a statement with their values, in the place of a text's braces."""
+    return statement(text, *(part for part, _ in parts)), [value for _, values in parts for value in values]
 
 
 def statement(text: str, *parts: sql.Composable) -> sql.Composed:

@@ -18,7 +18,7 @@ from annotator.errors import InputError
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["Server", "is_lost", "parse", "transaction"]
+__all__ = ["Server", "SlowAnswer", "is_lost", "parse", "transaction"]
 
 _SETTINGS: Final[Mapping[str, str]] = {
     "application_name": "annotator",
@@ -37,6 +37,10 @@ _LOST: Final = frozenset(
         *("40001", "40P01"),  # a replica cancelled the page because of its own replay; a deadlock
     )
 )
+
+
+class SlowAnswer(InputError):
+    """The server did not answer within the time given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,8 @@ class Server:
             raise self._refusal("may not be read by this role", error, hint) from error
         except psycopg.errors.QueryCanceled as error:
             hint = "Is the server busy, or is a view slow? An index or a materialized view helps."
-            raise self._refusal("did not answer in time", error, hint) from error
+            refusal = self._refusal("did not answer in time", error, hint)
+            raise SlowAnswer(refusal.message, hint=hint) from error
         except psycopg.OperationalError as error:
             hint = "Check host, port, user and the password's variable, and that the server accepts connections."
             raise self._refusal("cannot be reached", error, hint) from error
