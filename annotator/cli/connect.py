@@ -36,6 +36,11 @@ _OPTIONS = {
 @click.option("--title-column", metavar="C", help="Holds the title or heading.")
 @click.option("--position-column", metavar="C", help="Holds the place in the document.")
 @click.option("--metadata-column", metavar="C", multiple=True, help="May repeat; all that remain when not given.")
+@click.option(
+    "--in-place",
+    is_flag=True,
+    help="Search the live table itself instead of reading it in: for tables too large for that.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @pass_workspace
 def command(
@@ -44,6 +49,7 @@ def command(
     url: str,
     table: str,
     metadata_column: tuple[str, ...],
+    in_place: bool,
     as_json: bool,
     **columns: str | None,
 ) -> None:
@@ -64,12 +70,19 @@ def command(
         table,
         columns={field: column for field, column in given.items() if column is not None},
         metadata=metadata_column,
+        search_in_place=in_place,
     )
     if as_json:
         echo_json(_document(seen))
     else:
         _print(seen)
-    say_next("sync")
+    if in_place and seen.offer is not None:
+        click.echo(f"It is searched in place, by {seen.offer.said}.", err=as_json)
+        for note in seen.offer.notes:
+            click.echo(f"  {note}", err=as_json)
+        say_next("serve")
+    else:
+        say_next("sync")
 
 
 def _document(seen: Preview) -> dict[str, object]:
@@ -84,6 +97,7 @@ def _document(seen: Preview) -> dict[str, object]:
         "available": [dataclasses.asdict(column) for column in seen.columns],
         "chunks": [dataclasses.asdict(chunk) for chunk in seen.chunks],
         "problems": [str(problem) for problem in seen.problems],
+        "in_place": dataclasses.asdict(seen.offer) if seen.offer else None,
     }
 
 

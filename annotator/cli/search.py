@@ -47,7 +47,8 @@ def command(
     for number, hit in enumerate(result.hits, 1):
         click.echo(f"{number:>3}  {shown(hit.chunk_id)}  {shown(hit.title)}  {hit.score:.2f}")
         click.echo(f"     {shown(hit.snippet)}")
-    click.echo(f"{result.total} found in {result.seconds * 1000:.0f} ms. {result.advice}".strip(), err=True)
+    over = "+" if result.more else ""
+    click.echo(f"{result.total}{over} found in {result.seconds * 1000:.0f} ms. {result.advice}".strip(), err=True)
 
 
 def _conditions(where: tuple[str, ...]) -> dict[str, str]:

@@ -27,7 +27,11 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @pass_workspace
 def command(workspace: Workspace, duplicates: Literal["refuse", "first", "last"], as_json: bool) -> None:
-    """Read the live chunk table and take over what is new, changed or gone. The live table is never written to."""
+    """Read the live chunk table and take over what is new, changed or gone. The live table is never written to.
+
+    Of a table that is searched in place, only the chunks that were looked at are read again.
+    """
+    from annotator.services import in_place
     from annotator.services.chunk_table import sync
     from annotator.services.search import bring_up_to_date
 
@@ -37,8 +41,9 @@ def command(workspace: Workspace, duplicates: Literal["refuse", "first", "last"]
     if as_json:
         echo_json(dataclasses.asdict(result))
         return
+    looked = " that were looked at" if in_place.is_on(workspace) else ""
     click.echo(
-        f"{result.total} chunks: {result.added} added, {result.changed} changed, {result.removed} removed, "
+        f"{result.total} chunks{looked}: {result.added} added, {result.changed} changed, {result.removed} removed, "
         f"{result.unchanged} unchanged, in {result.seconds:.1f} s."
     )
     if result.repeated:

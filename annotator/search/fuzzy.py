@@ -5,6 +5,8 @@ Owns how many slips are forgiven and the list of the corpus's words, read from t
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 from threading import Lock
 
@@ -12,7 +14,9 @@ import tantivy
 from rapidfuzz.distance import OSA
 from tantivy import Occur, Query
 
-__all__ = ["Vocabulary", "allowed_edits", "similarity"]
+from annotator.search import analysis
+
+__all__ = ["Vocabulary", "allowed_edits", "meant_in", "similarity"]
 
 _MOST_WORDS = 500_000
 _MOST_MEANT = 30
@@ -40,6 +44,17 @@ def similarity(typed: str, word: str) -> float:
         return 0.0
     edits = OSA.distance(typed, word, score_cutoff=allowed) if allowed else allowed + 1
     return 0.0 if edits > allowed else (1.0 - edits / len(typed)) ** 3
+
+
+def meant_in(texts: Iterable[str], typed: str) -> list[tuple[str, float]]:
+    """Return (word, similarity) of the words of these texts that a folded word may have meant, likeliest first.
+
+    Itself comes first, found or not.
+    """
+    counted = Counter(word for text in texts for word in set(analysis.words(text)))
+    alike = [(similarity(typed, word), count, word) for word, count in counted.items() if word != typed]
+    best = sorted((one for one in alike if one[0]), reverse=True)[:_MOST_MEANT]
+    return [(typed, 1.0), *((word, likeness) for likeness, _, word in best)]
 
 
 class Vocabulary:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rapidfuzz import fuzz
 from tantivy import Occur, Query
 
@@ -10,7 +12,7 @@ from annotator.search.clauses import filters_of
 from annotator.search.index import Reader, page
 from annotator.search.query import Typed
 
-__all__ = ["ranked_by_id"]
+__all__ = ["likeness", "ranked_by_id"]
 
 _LONGEST_ID = 500
 _NEAR_CANDIDATES = 300
@@ -58,12 +60,18 @@ def _near(reader: Reader, key: str, conditions: list[tuple[Occur, Query]]) -> li
         return []
     either = Query.boolean_query([(Occur.Should, one) for one in candidates])
     _, found = page(reader, Query.boolean_query([(Occur.Must, either), *conditions]), _NEAR_CANDIDATES, 0)
+    return likeness(key, (chunk_id for chunk_id, _ in found))
+
+
+def likeness(typed: str, ids: Iterable[str]) -> list[tuple[str, float]]:
+    """Return (chunk_id, likeness below 1) of those ids that are much like the typed one, the likest first."""
+    key = spelling.fold(typed)
     alike = []
-    for chunk_id, _ in found:
+    for chunk_id in ids:
         folded = spelling.fold(chunk_id)
-        likeness = max(fuzz.ratio(key, folded), 0.9 * fuzz.partial_ratio(key, folded))
-        if likeness >= _LEAST_ALIKE:
-            alike.append((chunk_id, likeness / 101))
+        like = max(fuzz.ratio(key, folded), 0.9 * fuzz.partial_ratio(key, folded))
+        if like >= _LEAST_ALIKE:
+            alike.append((chunk_id, like / 101))
     return sorted(alike, key=lambda one: (-one[1], one[0]))[:_MOST_NEAR]
 
 

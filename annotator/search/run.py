@@ -39,12 +39,16 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """A page of hits, best first. `total` counts all that match; `advice` says what to try when there are none."""
+    """A page of hits, best first. `total` counts all that match; `advice` says what to try when there are none.
+
+    With `more`, where a live table is searched in place, others match that were not ranked.
+    """
 
     total: int
     hits: tuple[SearchHit, ...]
     seconds: float
     advice: str = ""
+    more: bool = False
 
 
 def search(

@@ -15,6 +15,7 @@ from annotator.search import index
 from annotator.search.index import Reader
 from annotator.search.query import parse
 from annotator.search.run import ranked
+from annotator.services import in_place
 from annotator.services.importing.rows import Row, Source, open_file, text_fault
 from annotator.store import queries as stored
 from annotator.store.database import Workspace
@@ -54,9 +55,11 @@ def baseline(
         raise InputError(f"There is no baseline mode {mode!r}.", hint=f"Choose one of: {', '.join(MODES)}.")
     if depth < 1:
         raise InputError(f"A baseline {depth} deep would be empty.", hint="Choose a depth of at least 1.")
+    asked = _stored(workspace) if queries is None else queries
+    if in_place.is_on(workspace):
+        return ((query_id, _ordered(in_place.ranked(workspace, question, mode, depth))) for query_id, question in asked)
     index.refresh(workspace)
     reader = index.current(workspace)
-    asked = _stored(workspace) if queries is None else queries
     return ((query_id, _hits(reader, question, mode, depth)) for query_id, question in asked)
 
 
@@ -94,7 +97,8 @@ def write_baseline(
         raise InputError("There is no question to search for.", hint="Add or import questions first.")
     name = f"baseline-{mode}"
     header = {"name": name, "retriever": "built-in search", "mode": mode, "depth": depth}
-    header["index_version"] = str(index.current(workspace).state.generation)
+    live = in_place.is_on(workspace)
+    header["index_version"] = "searched in place" if live else str(index.current(workspace).state.generation)
     write_file(path, "".join(write(header, rankings)).encode())
     sizes = [len(hits) for (_, hits), _ in rankings]
     return Baseline(str(path), len(sizes), sum(sizes), sizes.count(0))
@@ -130,6 +134,10 @@ def read_questions(source: Source) -> list[Question]:
 
 def _hits(reader: Reader, question: str, mode: str, depth: int) -> list[tuple[str, float]]:
     _, found = ranked(reader, parse(question), mode=mode, limit=depth)
+    return _ordered(found)
+
+
+def _ordered(found: list[tuple[str, float]]) -> list[tuple[str, float]]:
     return sorted(found, key=lambda hit: (hit[1], hit[0]), reverse=True)
 
 

@@ -18,6 +18,7 @@ from annotator.gold.carry import carry as carried
 from annotator.gold.goldset import GoldSet
 from annotator.gold.words import shared_stretches
 from annotator.model import GRADES, Chunk, GoldLabel, Judgment
+from annotator.services import in_place
 from annotator.services.drift import affected, against
 from annotator.services.permission import require
 from annotator.store import corpus, drifted, events, judgments, queries
@@ -25,6 +26,10 @@ from annotator.store.database import Workspace
 from annotator.store.drifted import StoredProposal
 
 __all__ = ["Search", "Waiting", "accept", "apply", "marks", "propose", "refuse", "waiting"]
+
+
+_LOOKED_FOR = 300
+_LOOKED_AT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +70,23 @@ def propose(
     started = time.perf_counter()
     with workspace.read() as connection:
         wanted = list(_of_gold(connection, workspace, gold) if gold else _in_force(connection, workspace))
+    _look_around(workspace, wanted)
+    with workspace.read() as connection:
         total = corpus.count(connection) + len(wanted)
         live = (chunk for _, chunk in corpus.changes(connection, 0) if chunk is not None)
         tell = (lambda done: progress(done, total)) if progress else None
         found = tuple(tuple(some) for some in carried(wanted, live, tell)) if wanted else ()
     return Search(tuple(wanted), found, time.perf_counter() - started)
+
+
+def _look_around(workspace: Workspace, wanted: Sequence[CarriedLabel]) -> None:
+    """Fetch from a table searched in place what may hold the labels' texts: their documents, and hits for them."""
+    in_place.look_at_documents(workspace, (one.doc_id for one in wanted))
+    if in_place.is_on(workspace):
+        for one in wanted:
+            for said in [span.quote for span in one.evidence] or [one.text]:
+                if said.strip():
+                    in_place.search(workspace, said[:_LOOKED_FOR], limit=_LOOKED_AT)
 
 
 def apply(workspace: Workspace, who: str, search: Search) -> int:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import msgspec
 
-from annotator.errors import InputError, NotFound, Problem
+from annotator.errors import InputError, Problem
 from annotator.model import Chunk
+from annotator.services import in_place
+from annotator.services.connected import connected
 from annotator.services.permission import require
-from annotator.services.workspace import project_root
-from annotator.store import events, settings
+from annotator.store import events, remembered, settings
 from annotator.store import sync as mirror
 from annotator.store.database import Workspace
 from annotator.store.sync import Duplicates, SyncResult
 from annotator.tables import (
     Column,
     Columns,
+    InPlace,
     Reading,
     Stamped,
     Table,
@@ -27,11 +30,13 @@ from annotator.tables import (
     list_tables,
     open_table,
     remaining,
+    searchable,
 )
 
 __all__ = [
     "STAMP",
     "Duplicates",
+    "Offer",
     "Preview",
     "SyncResult",
     "as_chunk",
@@ -52,11 +57,21 @@ _MOST_PROBLEMS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """Whether the table can be searched in place, and how; else why not and what to do about it."""
+
+    possible: bool
+    said: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
     """What a chunk table looks like. `reasons` says by field why its column was chosen.
 
     `metadata` are the columns that become metadata. `rows` are the first rows as they are, `chunks` the same as
-    chunks: none while `missing` fields have no column, and without those that `problems` are about.
+    chunks: none while `missing` fields have no column, and without those that `problems` are about. `offer` is about
+    searching in place, None for kinds of table that are always read as a whole.
     """
 
     url: str
@@ -72,6 +87,7 @@ class Preview:
     rows: tuple[Mapping[str, object], ...]
     chunks: tuple[Chunk, ...] = ()
     problems: tuple[Problem, ...] = ()
+    offer: Offer | None = None
 
 
 def tables(url: str) -> list[str]:
@@ -105,7 +121,9 @@ def preview(
     )
     if seen.missing:
         return seen
-    first = next(Reading(live, mapping).batches(), None)
+    reading = Reading(live, mapping)
+    seen = replace(seen, offer=_offer(live, reading))
+    first = next(reading.batches(), None)
     if first is None:
         return seen
     chunks = tuple(as_chunk(row) for row in first.rows[:_SHOWN_ROWS])
@@ -119,11 +137,14 @@ def connect(
     table: str = "",
     columns: Mapping[str, str] | None = None,
     metadata: Sequence[str] = (),
+    *,
+    search_in_place: bool = False,
 ) -> Preview:
     """Make this the workspace's chunk table; nothing is read into the workspace before the next sync.
 
-    Raises InputError when the columns are not clear, or when the address holds a password; Forbidden for people who
-    are no admins.
+    With `search_in_place` the live table itself is searched, at once, and only what was looked at is kept here. Raises
+    InputError when the columns are not clear, when the address holds a password, or, with what to create, when the
+    table cannot be searched in place; Forbidden for people who are no admins.
     """
     seen = preview(url, table, columns, metadata)
     if absolute(url) == absolute(f"sqlite:///{workspace.database.absolute()}"):
@@ -134,11 +155,21 @@ def connect(
             hint=f"Name it ({' and '.join(_OPTIONS[field] for field in seen.missing)}). "
             f"The columns are: {', '.join(column.name for column in seen.columns) or 'none'}.",
         )
-    chosen = {"url": absolute(url), "table": seen.table, "columns": asdict(seen.mapping)}
+    chosen: dict[str, object] = {"url": absolute(url), "table": seen.table, "columns": asdict(seen.mapping)}
+    looked = None
+    if search_in_place:
+        chosen["in_place"] = True
+        reading = Reading(live := open_table(url, seen.table), seen.mapping)
+        with closing(searchable(live, reading)) as found:
+            looked = in_place.sample(reading, found)
     with workspace.write() as connection:
         require(connection, who, "connect a chunk table")
         old = settings.get(connection, "table")
         settings.put(connection, "table", chosen)
+        if old != chosen:
+            remembered.forget_documents(connection)
+        if looked is not None:
+            in_place.keep(connection, looked)
         events.record(connection, who, "connect", "table", old=old, new=chosen)
     return seen
 
@@ -152,14 +183,16 @@ def sync(
 ) -> SyncResult:
     """Read the live table and bring the workspace's copy up to it; the live table is never written to.
 
-    `progress` is told the rows read so far and the number of rows, where known. Raises InputError with every fault
-    of the table and every id that appears with different texts (unless `duplicates` says which counts); then
-    nothing is written. Raises Conflict while another sync runs, NotFound when no table is connected, Forbidden for
-    readers.
+    Of a table that is searched in place, what was looked at is read again. `progress` is told the rows read so far and
+    the number of rows, where known. Raises InputError with every fault of the table and every id that appears with
+    different texts (unless `duplicates` says which counts); then nothing is written. Raises Conflict while another sync
+    runs, NotFound when no table is connected, Forbidden for readers.
     """
     with workspace.read() as connection:
         require(connection, who, "sync the chunk table")
     live, columns, source = connected(workspace)
+    if in_place.is_on(workspace):
+        return in_place.refresh(workspace, who, source, progress)
     stamp = live.stamp() if isinstance(live, Stamped) else ""
     with mirror.staging(workspace, duplicates) as staging:
         reading = Reading(live, columns)
@@ -185,16 +218,14 @@ def sync(
     return result
 
 
-def connected(workspace: Workspace) -> tuple[Table, Columns, str]:
-    """Open the connected table: itself, its mapping, its address. Raises NotFound when none is connected."""
-    with workspace.read() as connection:
-        chosen: dict[str, Any] | None = settings.get(connection, "table")
-    if chosen is None:
-        raise NotFound("No chunk table is connected.", hint="Connect one: python -m annotator connect URL.")
-    columns = {**chosen["columns"], "metadata": tuple(chosen["columns"].get("metadata", ()))}
-    # a relative address, as of the demo, is meant from the project on, so that a moved checkout still finds it
-    url = absolute(chosen["url"], project_root())
-    return open_table(url, chosen["table"]), Columns(**columns), chosen["url"]
+def _offer(live: Table, reading: Reading) -> Offer | None:
+    if not isinstance(live, InPlace):
+        return None
+    try:
+        with closing(searchable(live, reading)) as found:
+            return Offer(True, found.described, tuple(found.notes))
+    except InputError as error:
+        return Offer(False, str(error))
 
 
 def _double_ids(live: Table, reading: Reading, column: str, ids: set[str]) -> Iterator[Problem]:

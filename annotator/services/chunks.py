@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from annotator.model import Chunk
+from annotator.services import in_place
 from annotator.store import corpus, settings
 from annotator.store.corpus import Sync
 from annotator.store.database import Workspace
@@ -17,7 +18,10 @@ __all__ = ["Document", "Sync", "TableState", "browse", "chunk", "document", "doc
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """The connected table and the last finished sync; `url` is "" while none is connected."""
+    """The connected table and the last finished sync; `url` is "" while none is connected.
+
+    Of a table searched in place `count` is what was looked at, and `about` roughly how many there are in all.
+    """
 
     url: str
     table: str
@@ -25,6 +29,8 @@ class TableState:
     last: Sync | None
     interrupted: bool
     """Whether a sync began after that one and has not finished."""
+    in_place: bool = False
+    about: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,9 @@ def state(workspace: Workspace) -> TableState:
         chosen = settings.get(connection, "table") or {"url": "", "table": ""}
         last, since = corpus.last_sync(connection)
         interrupted = any(one.finished_at is None for one in since)
-        return TableState(chosen["url"], chosen["table"], corpus.count(connection), last, interrupted)
+        live = bool(chosen.get("in_place"))
+        about = in_place.about(connection) if live else None
+        return TableState(chosen["url"], chosen["table"], corpus.count(connection), last, interrupted, live, about)
 
 
 def documents(workspace: Workspace, *, after: str = "", limit: int = 50) -> list[Document]:
@@ -53,6 +61,7 @@ def documents(workspace: Workspace, *, after: str = "", limit: int = 50) -> list
 
 def document(workspace: Workspace, doc_id: str) -> list[Chunk]:
     """Return the chunks of a document in order, none for an unknown one."""
+    in_place.look_at_documents(workspace, [doc_id])
     with workspace.read() as connection:
         return corpus.document(connection, doc_id)
 
@@ -65,6 +74,7 @@ def browse(workspace: Workspace, *, after_row: int = 0, limit: int = 50) -> list
 
 def chunk(workspace: Workspace, chunk_id: str) -> Chunk:
     """Return one chunk. Raises NotFound, naming near ids."""
+    in_place.look_up(workspace, [chunk_id])
     with workspace.read() as connection:
         return corpus.chunk(connection, chunk_id)
 

@@ -17,6 +17,7 @@ from annotator.gold.drift import KINDS, Drifted, JudgedText, drift
 from annotator.gold.goldset import GoldSet
 from annotator.gold.words import Piece, find_words, text_difference
 from annotator.model import Chunk, Evidence, GoldLabel, Judgment
+from annotator.services import in_place
 from annotator.services.permission import require
 from annotator.services.readiness import examine, labels_of
 from annotator.store import corpus, drifted, events, judgments
@@ -91,6 +92,7 @@ def against(workspace: Workspace, gold: GoldSet) -> list[Drifted]:
         for label in gold.labels(query_id):
             found.setdefault((label.chunk_id, label.sha256), []).append(query_id)
             documents[label.chunk_id] = label.doc_id
+    in_place.look_up(workspace, documents)
     with workspace.read() as connection:
         return _drifted(connection, found, documents, gold.texts)
 

@@ -17,7 +17,7 @@ import msgspec
 from annotator.errors import AnnotatorError, Conflict, InputError
 from annotator.model import Chunk, Evidence, Judgment, text_hash
 from annotator.review import alike
-from annotator.services import evidence, queue
+from annotator.services import evidence, in_place, queue
 from annotator.services.permission import require
 from annotator.store import corpus, decisions, documents, judgments, people, queries
 from annotator.store.database import Workspace, now
@@ -88,6 +88,8 @@ def neighbour_ids(workspace: Workspace, who: str, query_id: str) -> list[str]:
     with workspace.read() as connection:
         mine = [one for one in judgments.current(connection, query_id=query_id, annotator=who) if one.grade]
         relevant = corpus.chunks(connection, (one.chunk_id for one in mine))
+    in_place.look_at_documents(workspace, (one.doc_id for one in relevant.values()))
+    with workspace.read() as connection:
         near: dict[str, None] = {}
         for doc_id in dict.fromkeys(one.doc_id for one in relevant.values() if one.doc_id):
             ids = documents.document_ids(connection, doc_id)
@@ -112,7 +114,7 @@ def candidates(workspace: Workspace, who: str, query_id: str, ids: Sequence[str]
         live = corpus.chunks(connection, ids)
         mine = {one.chunk_id: one for one in judgments.current(connection, query_id=query_id, annotator=who)}
         drafts = judgments.drafts(connection, query_id, who)
-        places = documents.places(connection, live.values())
+        places = documents.places(connection, _placed(connection, live.values()))
         reopened = {chunk_id for _, chunk_id in decisions.reopened(connection, query_id)} & mine.keys()
     return [
         Candidate(live[one], *places.get(one, (0, 0)), mine.get(one), _draft(drafts.get(one)), one in reopened)
@@ -176,10 +178,20 @@ def undoable(workspace: Workspace, who: str, query_id: str) -> list[judgments.Un
 def around(workspace: Workspace, chunk_id: str) -> tuple[Chunk | None, Chunk | None]:
     """Return the chunk before and the chunk after in the document. Raises NotFound."""
     with workspace.read() as connection:
+        doc_id = corpus.chunk(connection, chunk_id).doc_id
+    in_place.look_at_documents(workspace, [doc_id])
+    with workspace.read() as connection:
         ids = documents.adjacent_ids(connection, corpus.chunk(connection, chunk_id))
         found = corpus.chunks(connection, [one for one in ids if one])
     before, after = ids
     return found.get(before), found.get(after)
+
+
+def _placed(connection: sqlite3.Connection, chunks: Iterable[Chunk]) -> list[Chunk]:
+    """Leave out chunks whose document was not read as a whole: their place in it is not known."""
+    if not in_place.is_on_in(connection):
+        return list(chunks)
+    return [one for one in chunks if in_place.knows_document(connection, one.doc_id)]
 
 
 def _apply(connection: sqlite3.Connection, operation: Operation) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from annotator.model import QUERY_STATES, Person, Query
 from annotator.review.coverage import Coverage, coverage
-from annotator.services import permission, queue
+from annotator.services import in_place, permission, queue
 from annotator.services.facets import facet_names, facet_targets
 from annotator.services.readiness import pairs_unsettled
 from annotator.store import corpus, counts, people, queries, runs, settings, versions
@@ -53,6 +53,10 @@ class Home:
     latest_version: Version | None
     latest_run: RunInfo | None
     next_step: NextStep
+    in_place: bool = False
+    """Whether the live table is searched in place: `chunks` are then those that were looked at."""
+    about: int | None = None
+    """Roughly how many chunks it has."""
 
     @property
     def progress(self) -> float:
@@ -108,6 +112,8 @@ def home(workspace: Workspace, annotator: str) -> Home:
             latest_version=known_versions[0] if known_versions else None,
             latest_run=known_runs[0] if known_runs else None,
             next_step=NextStep("", "home"),
+            in_place=in_place.is_on_in(connection),
+            about=in_place.about(connection),
         )
     return replace(found, next_step=_next_step(found, person, following))
 
@@ -134,7 +140,7 @@ def _next_step(found: Home, person: Person, following: Query | None) -> NextStep
     decides = permission.allows(person, "settle labels")
     if not found.connected and permission.allows(person, "connect a chunk table"):
         return NextStep("Connect the chunk table of your retrieval system.", "settings")
-    if not found.chunks and permission.allows(person, "sync the chunk table"):
+    if not (found.chunks or found.in_place) and permission.allows(person, "sync the chunk table"):
         return NextStep("Read in the chunk table: it was not synced yet.", "chunks")
     if not sum(found.queries.values()) and permission.allows(person, "write questions"):
         return NextStep("Write the first question, or import some.", "queries")

@@ -17,7 +17,7 @@ from annotator.review import alike
 from annotator.search import index
 from annotator.search.query import parse
 from annotator.search.run import ranked
-from annotator.services import retriever
+from annotator.services import in_place, retriever
 from annotator.services.asking import NoAnswer, ask
 from annotator.services.permission import require
 from annotator.store import corpus, events, imported, judgments, pools, queries, runs
@@ -70,6 +70,7 @@ def build(workspace: Workspace, who: str, wanted: Build, progress: Progress | No
             for answer in runs.answers(connection, name):
                 gathering.add(answer.query_id, f"run {name}", answer.chunk_ids[: wanted.depth])
     wanted = replace(wanted, built_by=who, retriever=_search_and_ask(workspace, wanted, asked, gathering, progress))
+    in_place.look_up(workspace, gathering.chunk_ids)
     with workspace.write() as connection:
         require(connection, who, "build pools")
         live = imported.text_hashes(connection, gathering.chunk_ids)
@@ -98,6 +99,8 @@ def pool(workspace: Workspace, who: str, query_id: str) -> Pool:
     """
     with workspace.read() as connection:
         entries = list(pools.entries(connection, query_id)) or _from_runs(connection, query_id)
+    in_place.look_up(workspace, (one.chunk_id for one in entries))
+    with workspace.read() as connection:
         live = corpus.chunks(connection, (one.chunk_id for one in entries))
         mine = {one.chunk_id for one in judgments.current(connection, query_id=query_id, annotator=who)}
     here = [one for one in entries if one.chunk_id in live]
@@ -158,15 +161,12 @@ def _search_and_ask(
     if wanted.retriever and hook is None:
         raise InputError("No retriever is set, so none can be asked.", hint="Set one in Settings, under Retriever.")
     name = hook.name if hook else ""
-    reader = None
-    if wanted.search:
-        index.refresh(workspace)
-        reader = index.current(workspace)
+    search = _searching(workspace, wanted) if wanted.search else None
     failures: list[str] = []
     silent = 0
     for done, one in enumerate(asked, 1):
-        if reader is not None:
-            hits = ranked(reader, parse(one.question), mode=wanted.search, limit=wanted.depth)[1]
+        if search is not None:
+            hits = search(one.question)
             gathering.add(one.query_id, f"search by {wanted.search}", [chunk_id for chunk_id, _ in hits])
         if hook is not None and silent < PATIENCE:
             try:
@@ -186,6 +186,15 @@ def _search_and_ask(
         failures.append(f"After {PATIENCE} questions in a row without an answer it was asked no more.")
     gathering.told += failures
     return name
+
+
+def _searching(workspace: Workspace, wanted: Build) -> Callable[[str], list[tuple[str, float]]]:
+    """Return what finds (chunk id, score) for a question: the index, or the live table itself."""
+    if in_place.is_on(workspace):
+        return lambda question: in_place.ranked(workspace, question, wanted.search, wanted.depth)
+    index.refresh(workspace)
+    reader = index.current(workspace)
+    return lambda question: ranked(reader, parse(question), mode=wanted.search, limit=wanted.depth)[1]
 
 
 def _check(wanted: Build) -> None:

@@ -19,6 +19,7 @@ from annotator.metrics.evaluation import Evaluation, RankedChunk, Slice, evaluat
 from annotator.metrics.measures import DEFINITIONS, Definition
 from annotator.model import Chunk, GoldQuery, Run
 from annotator.services import gold as releases
+from annotator.services import in_place
 from annotator.services.readiness import examine
 from annotator.store import corpus, runs, versions
 from annotator.store.database import Workspace
@@ -134,6 +135,7 @@ def marked(found: Evaluation, name: str) -> str:
 
 def texts(workspace: Workspace, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
     """Return the present chunks with these ids; those no longer there are left out."""
+    in_place.look_up(workspace, chunk_ids)
     with workspace.read() as connection:
         return corpus.chunks(connection, chunk_ids)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from annotator.errors import Conflict
 from annotator.search import index
 from annotator.search.highlight import match_spans, matcher
 from annotator.search.query import parse
-from annotator.search.run import MODES, SearchHit, SearchResult, search
+from annotator.search.run import MODES, SearchHit, SearchResult
+from annotator.search.run import search as search_index
+from annotator.services import in_place
 from annotator.services.baseline import baseline
 from annotator.store import corpus
 from annotator.store.database import Workspace
@@ -27,11 +29,33 @@ __all__ = [
 ]
 
 
+def search(
+    workspace: Workspace,
+    text: str,
+    *,
+    mode: str = "words",
+    limit: int = 10,
+    offset: int = 0,
+    doc_id: str = "",
+    where: Mapping[str, str] | None = None,
+) -> SearchResult:
+    """Find chunks by words, by words with slips forgiven (`fuzzy`), or by id: in the index, or in place.
+
+    `doc_id` and `where` (metadata key to value, all must hold) narrow the search and match exactly. Raises InputError
+    for an unknown mode, and when a table that is searched in place does not answer.
+    """
+    if mode in MODES and in_place.is_on(workspace):
+        return in_place.search(workspace, text, mode=mode, limit=limit, offset=offset, doc_id=doc_id, where=where)
+    return search_index(workspace, text, mode=mode, limit=limit, offset=offset, doc_id=doc_id, where=where)
+
+
 def bring_up_to_date(workspace: Workspace) -> None:
     """Take the newest sync into the index now, so that nobody's first search has to wait for it.
 
-    Where another process is at it already, that one's work is enough.
+    Where another process is at it already, that one's work is enough; a table searched in place needs no index.
     """
+    if in_place.is_on(workspace):
+        return
     with suppress(Conflict):
         index.refresh(workspace)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "migrate"]
 
-VERSION = 6
+VERSION = 7
 
 _START = (
     # The mirror of the live chunk table. row_hash covers every column, sha256 the text alone.
@@ -214,6 +214,11 @@ _SIGN_IN = (
         BEGIN SELECT RAISE(ABORT, 'people are deactivated, never deleted'); END""",
 )
 
+_IN_PLACE = (
+    # Of a table that is searched in place: the documents all chunks of which were read, so that places are known.
+    "CREATE TABLE whole_documents (doc_id TEXT PRIMARY KEY) WITHOUT ROWID",
+)
+
 _APPEND_ONLY = ("judgments", "adjudications", "versions", "version_files", "events", "judged_texts", "judged_chunks")
 
 # INSERT OR REPLACE removes a row without firing its DELETE trigger, so a taken key is refused before that.
@@ -295,6 +300,12 @@ def _migrations() -> Any:
         for statement in _SIGN_IN:
             db.execute(statement)
         db.execute("PRAGMA user_version = 6")
+
+    @migrations()
+    def m0007_inplace(db: Database) -> None:
+        for statement in _IN_PLACE:
+            db.execute(statement)
+        db.execute("PRAGMA user_version = 7")
 
     return migrations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -23,7 +23,7 @@ from annotator.store import settings
 from annotator.store.corpus import METADATA_VALUES, filter_value
 from annotator.store.database import Workspace, now
 
-__all__ = ["Duplicates", "SourceRow", "Staging", "SyncResult", "alone", "staging"]
+__all__ = ["Duplicates", "SourceRow", "Staging", "SyncResult", "alone", "few_valued", "staging"]
 
 Duplicates = Literal["refuse", "first", "last"]
 """What becomes of an id that appears twice with different text."""
@@ -99,7 +99,9 @@ class Staging:
         self._repeated = 0
         self._empty = 0
         self._reached = 0
+        # Rows beyond the last of these come from elsewhere meanwhile, and stay.
         self._seen = bytearray(int(mirror.execute("SELECT COALESCE(MAX(row), 0) + 1 FROM chunks").fetchone()[0]))
+        self._begun_with = len(self._seen)
         staged.execute("PRAGMA journal_mode=OFF")
         staged.execute("PRAGMA synchronous=OFF")
         staged.execute(
@@ -138,7 +140,8 @@ class Staging:
         removed = self._remove(sync_id)
         added, changed = self._write(sync_id)
         unchanged = sum(self._seen) - changed
-        values = self._metadata_values() if added or changed or removed else None
+        stands = (row[0] for row in self._mirror.execute("SELECT metadata FROM chunks"))
+        values = few_valued(stands) if added or changed or removed else None
         result = SyncResult(
             added,
             changed,
@@ -169,6 +172,8 @@ class Staging:
             marks = ",".join("?" * len(missing))
             found = self._mirror.execute(f"{select} chunk_id IN ({marks})", missing)
             known.update((chunk_id, (row, row_hash)) for chunk_id, row, row_hash in found)
+        beyond = max((row for row, _ in known.values()), default=0) + 1 - len(self._seen)
+        self._seen.extend(bytes(max(0, beyond)))  # what was remembered since the sync began
         self._reached = max((known[chunk_id][0] for chunk_id in ids if chunk_id in known), default=self._reached)
         return known
 
@@ -232,7 +237,8 @@ class Staging:
         if sum(seen) == self._mirror.execute("SELECT COUNT(*) FROM chunks").fetchone()[0]:
             return 0
         removed = 0
-        gone = [row for (row,) in self._mirror.execute("SELECT row FROM chunks") if not seen[row]]
+        standing = self._mirror.execute("SELECT row FROM chunks WHERE row < ?", (self._begun_with,))
+        gone = [row for (row,) in standing if not seen[row]]
         for start in range(0, len(gone), _APPLIED):
             some = [(row,) for row in gone[start : start + _APPLIED]]
             with self._turn() as connection:
@@ -258,7 +264,10 @@ class Staging:
             with self._turn() as connection:
                 connection.executemany(
                     """INSERT INTO chunks (chunk_id, text, doc_id, title, position, metadata, sha256, row_hash, sync_id)
-                       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+                       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (chunk_id) DO UPDATE SET text = excluded.text,
+                       doc_id = excluded.doc_id, title = excluded.title, position = excluded.position,
+                       metadata = excluded.metadata, sha256 = excluded.sha256, row_hash = excluded.row_hash,
+                       sync_id = excluded.sync_id""",
                     new,
                 )
                 connection.executemany("DELETE FROM removed_chunks WHERE chunk_id = ?", [row[:1] for row in new])
@@ -279,18 +288,19 @@ class Staging:
             yield connection
         time.sleep((time.monotonic() - begun) / 5)
 
-    def _metadata_values(self) -> dict[str, list[str]]:
-        """Gather the metadata keys with few different scalar values."""
-        found: dict[str, set[str]] = {}
-        seen: set[str] = set()
-        for (metadata,) in self._mirror.execute("SELECT metadata FROM chunks"):
-            if metadata in seen:
-                continue
-            if len(seen) >= _REMEMBERED:
-                seen.clear()
-            seen.add(metadata)
-            for key, value in msgspec.json.decode(metadata).items():
-                values = found.setdefault(key, set()) if len(found) < _MOST_KEYS else found.get(key)
-                if values is not None and len(values) <= _MOST_VALUES and isinstance(value, (str, int, float)):
-                    values.add(filter_value(value))
-        return {key: sorted(values) for key, values in sorted(found.items()) if 0 < len(values) <= _MOST_VALUES}
+
+def few_valued(written: Iterable[str]) -> dict[str, list[str]]:
+    """Gather from metadata as JSON the keys with few different scalar values, and the values."""
+    found: dict[str, set[str]] = {}
+    seen: set[str] = set()
+    for metadata in written:
+        if metadata in seen:
+            continue
+        if len(seen) >= _REMEMBERED:
+            seen.clear()
+        seen.add(metadata)
+        for key, value in msgspec.json.decode(metadata).items():
+            values = found.setdefault(key, set()) if len(found) < _MOST_KEYS else found.get(key)
+            if values is not None and len(values) <= _MOST_VALUES and isinstance(value, (str, int, float)):
+                values.add(filter_value(value))
+    return {key: sorted(values) for key, values in sorted(found.items()) if 0 < len(values) <= _MOST_VALUES}

@@ -3,7 +3,7 @@
 from annotator.tables.address import absolute, list_tables, open_table
 from annotator.tables.columns import guess, remaining
 from annotator.tables.reading import ChunkBatch, Reading, SourceRow
-from annotator.tables.searchable import Asked, Found, Searchable, searchable
+from annotator.tables.searchable import Asked, Found, InPlace, Searchable, searchable
 from annotator.tables.table import FIELDS, Column, Columns, Lookup, Nearest, Stamped, Table, Way
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Column",
     "Columns",
     "Found",
+    "InPlace",
     "Lookup",
     "Nearest",
     "Reading",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -89,6 +89,11 @@ class PostgresSearch:
     def most(self) -> int:
         """How many matching chunks are ranked at most: making a tsvector anew for each of them takes its time."""
         return _MOST_COMPUTED if self.index.computed else _MOST_STORED
+
+    def close(self) -> None:
+        with self._lock:
+            while self._idle:
+                self._idle.pop().close()
 
     def about(self) -> int | None:
         named = (self.table.relation.schema, self.table.relation.name)
@@ -210,6 +215,9 @@ class PostgresSearch:
             self._all(conditions),
         )
         rows = connection.execute(query[0], [*query[1], asked.limit, asked.offset]).fetchall()
+        if not rows and asked.offset:  # beyond the last page: the number is of interest all the same
+            at_first = self._page(connection, conditions, scores, replace(asked, limit=1, offset=0), more=more)
+            return replace(at_first, ids=())
         total = rows[0][2] if rows else 0
         return Found(
             tuple((row[0], round(float(row[1]), 4)) for row in rows if row[0] is not None),

@@ -80,6 +80,9 @@ class Searchable(Protocol):
     def about(self) -> int | None:
         """Return roughly how many chunks there are, as far as the server knows without counting."""
 
+    def close(self) -> None:
+        """Let go of connections that are kept between searches."""
+
 
 @runtime_checkable
 class InPlace(Protocol):

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from annotator.errors import InputError, NotFound
-from annotator.model import Adjudication, Chunk, Evidence, Judgment, Person
+from annotator.model import Adjudication, Chunk, Evidence, Judgment, Person, id_fault
+from annotator.services import in_place
 from annotator.services.evidence import find_quote
 from annotator.services.importing.judgment_rows import COLUMNS, CONFLICTS, Reading, Said, bare_rows
 from annotator.services.importing.report import SHOWN_LAST, SHOWN_ROWS, ImportReport
@@ -53,11 +54,19 @@ def import_judgments(
     if is_release(source):
         return import_release(workspace, who, source, dry_run=dry_run)
     named = named_columns(COLUMNS, columns or {})
+    if in_place.is_on(workspace) and str(source) != "-":
+        in_place.look_up(workspace, _chunks_named(open_file(source, named), named))
     file = open_file(source, named)
     reading = Reading(file, annotator, grades or {})
     said = said_in(reading, named, conflicts)  # before anybody has to wait for the transaction
     with workspace.read() if dry_run else workspace.write() as connection:
         return take(connection, who, reading, said, dry_run=dry_run, only_good=only_good)
+
+
+def _chunks_named(file: ImportFile, columns: Mapping[str, str]) -> list[str]:
+    """Return the chunk ids of the file, as far as it can be read: what is wrong with it is found out later."""
+    rows = bare_rows(file, {}) if file.form == "bare" else file.rows(columns, _NEEDED)
+    return [one for row in rows if isinstance(one := row.values.get("chunk_id"), str) and not id_fault(one)]
 
 
 def grades_found(source: Source) -> dict[str, int]:

@@ -1,0 +1,84 @@
+"""The partial mirror of a live table that is searched in place: every chunk somebody was shown, as it was read.
+
+What is remembered between two syncs counts for the next one, so that whoever follows the syncs misses nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+from annotator.model import text_hash
+from annotator.store.database import Workspace
+from annotator.store.sync import SourceRow
+
+__all__ = ["forget_documents", "ids", "is_whole", "missing", "remember", "whole_documents"]
+
+_BATCH = 500
+
+
+def remember(workspace: Workspace, rows: Sequence[SourceRow], whole: str = "") -> None:
+    """Keep chunks that were just read, of each id the first; what stands in the mirror as it is stays untouched.
+
+    `whole` names a document these are all the chunks of.
+    """
+    found: dict[str, tuple[SourceRow, bytes]] = {}
+    for row in rows:
+        found.setdefault(row[1], (row, blake2b(row[7], digest_size=16).digest()))
+    with workspace.read() as connection:
+        standing = _hashes(connection, found)
+        known = not whole or is_whole(connection, whole)
+    new = [(row, digest) for chunk_id, (row, digest) in found.items() if standing.get(chunk_id) != digest]
+    if not new and known:
+        return
+    with workspace.write() as connection:
+        sync_id = connection.execute("SELECT COALESCE(MAX(sync_id), 0) + 1 FROM syncs").fetchone()[0]
+        connection.executemany(
+            """INSERT INTO chunks (chunk_id, text, doc_id, title, position, metadata, sha256, row_hash, sync_id)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (chunk_id) DO UPDATE SET text = excluded.text,
+               doc_id = excluded.doc_id, title = excluded.title, position = excluded.position,
+               metadata = excluded.metadata, sha256 = excluded.sha256, row_hash = excluded.row_hash,
+               sync_id = excluded.sync_id""",
+            [(*row[1:7], text_hash(row[2]), digest, sync_id) for row, digest in new],
+        )
+        connection.executemany("DELETE FROM removed_chunks WHERE chunk_id = ?", [(row[1],) for row, _ in new])
+        if whole:
+            connection.execute("INSERT INTO whole_documents VALUES (?) ON CONFLICT DO NOTHING", (whole,))
+
+
+def missing(connection: sqlite3.Connection, chunk_ids: Iterable[str]) -> list[str]:
+    """Return those of the ids that are not remembered, each once."""
+    wanted = dict.fromkeys(chunk_ids)
+    standing = _hashes(connection, wanted)
+    return [one for one in wanted if one not in standing]
+
+
+def ids(connection: sqlite3.Connection) -> list[str]:
+    """Return the ids of everything remembered."""
+    return [row[0] for row in connection.execute("SELECT chunk_id FROM chunks ORDER BY row")]
+
+
+def is_whole(connection: sqlite3.Connection, doc_id: str) -> bool:
+    """Say whether all chunks of the document were read at some time."""
+    return connection.execute("SELECT 1 FROM whole_documents WHERE doc_id = ?", (doc_id,)).fetchone() is not None
+
+
+def whole_documents(connection: sqlite3.Connection) -> list[str]:
+    """Return the documents all chunks of which were read at some time."""
+    return [row[0] for row in connection.execute("SELECT doc_id FROM whole_documents ORDER BY doc_id")]
+
+
+def forget_documents(connection: sqlite3.Connection) -> None:
+    """Take no document for read as a whole any more, as when another table is connected."""
+    connection.execute("DELETE FROM whole_documents")
+
+
+def _hashes(connection: sqlite3.Connection, chunk_ids: Iterable[str]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    wanted = list(chunk_ids)
+    for start in range(0, len(wanted), _BATCH):
+        some = wanted[start : start + _BATCH]
+        marks = ",".join("?" * len(some))
+        found.update(connection.execute(f"SELECT chunk_id, row_hash FROM chunks WHERE chunk_id IN ({marks})", some))
+    return found
