@@ -6,7 +6,7 @@ Which similarity makes two texts the same to a person is left to whoever asks.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rapidfuzz import fuzz
 from tantivy import Occur, Query
@@ -16,7 +16,7 @@ from annotator.search import analysis
 from annotator.search.index import Reader
 from annotator.store import corpus
 
-__all__ = ["LEAST", "near_duplicates"]
+__all__ = ["LEAST", "alike", "near_duplicates"]
 
 LEAST = 80.0
 """Similarity (0-100) of the words of two texts, in their order, from which on they are told of."""
@@ -39,10 +39,15 @@ def near_duplicates(
     clauses = [(Occur.Should, Query.term_query(reader.schema, *term, index_option="freq")) for term in terms]
     hits = reader.searcher.search(Query.boolean_query(clauses), _CANDIDATES, count=False).hits
     ids = [reader.searcher.doc(at)["chunk_id"][0] for _, at in hits]
+    return alike(chunk, corpus.chunks(connection, ids).values(), limit)
+
+
+def alike(chunk: Chunk, others: Iterable[Chunk], limit: int = 20) -> list[tuple[str, float]]:
+    """Return (chunk_id, similarity of the words) of those of the others that read nearly as this one does."""
     own = _tokens(chunk.text)
     found = [
         (one.chunk_id, fuzz.ratio(own, _tokens(one.text), score_cutoff=LEAST))
-        for one in corpus.chunks(connection, ids).values()
+        for one in others
         if one.chunk_id != chunk.chunk_id
     ]
     return sorted((one for one in found if one[1]), key=lambda one: (-one[1], one[0]))[:limit]

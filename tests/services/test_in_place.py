@@ -19,9 +19,11 @@ from annotator.services import (
     gold,
     in_place,
     labelling,
+    pools,
     preview,
     questions,
     search,
+    similar,
 )
 from annotator.services.importing.judgments import import_judgments
 from annotator.services.importing.runs import import_run
@@ -182,7 +184,7 @@ def test_pools_imports_and_the_baseline_look_ids_up_in_the_live_table(placed: Wo
     run = tmp_path / "dense.jsonl"
     run.write_text('{"query_id": "q1", "results": ["travel#1", "errors#1", "nowhere"]}\n')
     import_run(placed, "Ana", run, name="dense")
-    assert set(labelling.pool_ids(placed, "Ana", "q1")) == {"travel#1", "errors#1"}
+    assert set(pools.pool(placed, "Ana", "q1").ids) == {"travel#1", "errors#1"}
     labels = tmp_path / "labels.csv"
     labels.write_text("query_id,chunk_id,grade,annotator\nq1,refunds-v3#2,2,Ana\nq1,travel#2,0,Ana\n")
     assert import_judgments(placed, "Ana", labels).added == 2
@@ -191,6 +193,17 @@ def test_pools_imports_and_the_baseline_look_ids_up_in_the_live_table(placed: Wo
         import_judgments(placed, "Ana", labels)
     ranked = dict(baseline.baseline(placed))
     assert ranked["q3"][0][0] == "errors#1"
+    built = pools.build(placed, "Ana", pools.Build(("dense",), "words", "", 3))
+    assert built.told == ("Left out: 1 chunk ids that are not in the chunk table.",)
+    assert "refunds-v4#3" in pools.pool(placed, "Ana", "q1").ids
+
+
+def test_what_is_like_a_chunk_is_looked_for_in_the_live_table(placed: Workspace) -> None:
+    hits(placed, '"support team"')
+    found = similar.similar(placed, "refunds-v4#1").found
+    assert list(found) == ["refunds-v3#1", "refunds-v4#2", "refunds-v4#3"]
+    grade(placed, "Ana", "q2", {"refunds-v4#1": 3})
+    assert next(iter(similar.neighbours(placed, "Ana", "q2"))) == "refunds-v3#1"
 
 
 def test_home_does_not_ask_for_a_sync_before_work_can_begin(placed: Workspace) -> None:
