@@ -140,8 +140,7 @@ class Staging:
         removed = self._remove(sync_id)
         added, changed = self._write(sync_id)
         unchanged = sum(self._seen) - changed
-        stands = (row[0] for row in self._mirror.execute("SELECT metadata FROM chunks"))
-        values = few_valued(stands) if added or changed or removed else None
+        values = self._metadata_values() if added or changed or removed else None
         result = SyncResult(
             added,
             changed,
@@ -287,6 +286,9 @@ class Staging:
         with self._workspace.write() as connection:
             yield connection
         time.sleep((time.monotonic() - begun) / 5)
+
+    def _metadata_values(self) -> dict[str, list[str]]:
+        return few_valued(row[0] for row in self._mirror.execute("SELECT metadata FROM chunks"))
 
 
 def few_valued(written: Iterable[str]) -> dict[str, list[str]]:

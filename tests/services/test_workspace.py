@@ -11,7 +11,7 @@ import pytest
 
 from annotator.errors import AnnotatorError, Conflict
 from annotator.model import Person
-from annotator.services import chunk_table, demo, overview, workspace
+from annotator.services import connected, demo, overview, workspace
 from annotator.services.workspace import Workspace, default_home, find_workspace, init, project_root
 from annotator.store import people, runs, settings
 
@@ -88,7 +88,7 @@ def test_the_demo_finds_its_chunk_table_after_the_checkout_was_moved(
     moved = tmp_path / "elsewhere"
     shutil.copytree(project_root() / "data" / "demo", moved / "data" / "demo")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(chunk_table, "project_root", lambda: moved)
+    monkeypatch.setattr(connected, "project_root", lambda: moved)
     assert chunk_table.sync(made, "ana").unchanged == 275
     (moved / "data" / "demo" / "chunks.db").unlink()
     with pytest.raises(AnnotatorError, match="elsewhere"):
