@@ -11,7 +11,7 @@ import pytest
 
 from annotator.errors import AnnotatorError, Conflict
 from annotator.model import Person
-from annotator.services import connected, demo, overview, workspace
+from annotator.services import chunk_table, connected, demo, overview, workspace
 from annotator.services.workspace import Workspace, default_home, find_workspace, init, project_root
 from annotator.store import people, runs, settings
 
