@@ -21,7 +21,6 @@ from annotator.services import (
     labelling,
     pools,
     preview,
-    questions,
     search,
     similar,
 )
@@ -217,7 +216,6 @@ def test_from_a_search_to_a_version_over_a_live_change(postgres: Postgres, tmp_p
     placed = made(tmp_path, fill(postgres, "life"))
     hits(placed, "who signs off a late enterprise refund")
     grade(placed, "Ana", "q1", {"refunds-v4#2": 3, "refunds-v4#1": 1, "refunds-v3#2": 0})
-    questions.mark_complete(placed, "Ana", "q1")
     first = gold.release(placed, "Ana", allow_open=True)
     assert first.manifest["counts"]["judgments"] == 3
     postgres.psql(
