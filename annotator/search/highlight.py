@@ -6,7 +6,7 @@ points of the text given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from annotator.search import analysis, fuzzy, identifiers, spelling
@@ -84,40 +84,17 @@ class Matcher:
 
         At most `length` characters and an ellipsis at each cut, cut between words where there are spaces.
         """
-        start, end = self._window(text, length)
-        shown = " ".join(text[start:end].split())
-        shown = f"{'…' if start > 0 else ''}{shown}{'…' if end < len(text) else ''}"
-        return shown, self.spans(shown)
-
-    def _window(self, text: str, length: int) -> Span:
-        if len(text) <= length:
-            return 0, len(text)
         found = sorted(self._found(text))
-        best, best_worth, last = 0, 0.0, 0
-        counts: dict[str, int] = {}
-        distinct = 0
-        for first, (start, _, meaning) in enumerate(found):  # the window slides: each place enters and leaves once
-            last = max(last, first)
-            while last < len(found) and found[last][1] <= start + length:
-                counts[found[last][2]] = counts.get(found[last][2], 0) + 1
-                distinct += counts[found[last][2]] == 1
-                last += 1
-            worth = distinct + 0.1 * (last - first)
-            if worth > best_worth:
-                best, best_worth = first, worth
-            if last > first:
-                counts[meaning] -= 1
-                distinct -= counts[meaning] == 0
-        if not found:
-            return 0, _cut_before(text, length)
-        start, end = found[best][0], found[best][1]
-        while best < len(found) and found[best][1] <= start + length:
-            end = max(end, found[best][1])
-            best += 1
-        # The matches stand a third into the window, unless the text ends before.
-        begin = max(0, min(start - max(0, length - (end - start)) // 3, len(text) - length))
-        begin = _cut_after(text, begin, start)
-        return begin, _cut_before(text, begin + length)
+        start, end = _window(text, length, found)
+        part = text[start:end]
+        shown = " ".join(part.split())
+        before = "…" if start > 0 else ""
+        told = f"{before}{shown}{'…' if end < len(text) else ''}"
+        if shown != part:  # what was found stands elsewhere then
+            return told, self.spans(told)
+        shift = len(before) - start
+        within = ((a + shift, b + shift) for a, b, _ in found if start <= a and b <= end)
+        return told, tuple(_merged(within))
 
     def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Give (start, end, what it stands for) of every match, in no particular order, some overlapping."""
@@ -178,6 +155,37 @@ class Matcher:
                     for at in range(len(run) - size + 1):
                         if (piece := run[at : at + size]) in self._characters:
                             yield start + at, start + at + size, piece
+
+
+def _window(text: str, length: int, found: Sequence[tuple[int, int, str]]) -> Span:
+    """Return the stretch of a text in which the most of what was found stands, cut between words."""
+    if len(text) <= length:
+        return 0, len(text)
+    best, best_worth, last = 0, 0.0, 0
+    counts: dict[str, int] = {}
+    distinct = 0
+    for first, (start, _, meaning) in enumerate(found):  # the window slides: each place enters and leaves once
+        last = max(last, first)
+        while last < len(found) and found[last][1] <= start + length:
+            counts[found[last][2]] = counts.get(found[last][2], 0) + 1
+            distinct += counts[found[last][2]] == 1
+            last += 1
+        worth = distinct + 0.1 * (last - first)
+        if worth > best_worth:
+            best, best_worth = first, worth
+        if last > first:
+            counts[meaning] -= 1
+            distinct -= counts[meaning] == 0
+    if not found:
+        return 0, _cut_before(text, length)
+    start, end = found[best][0], found[best][1]
+    while best < len(found) and found[best][1] <= start + length:
+        end = max(end, found[best][1])
+        best += 1
+    # The matches stand a third into the window, unless the text ends before.
+    begin = max(0, min(start - max(0, length - (end - start)) // 3, len(text) - length))
+    begin = _cut_after(text, begin, start)
+    return begin, _cut_before(text, begin + length)
 
 
 def _merged(spans: Iterable[Span]) -> Iterator[Span]:
