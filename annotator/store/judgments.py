@@ -96,12 +96,16 @@ def undo(connection: sqlite3.Connection, annotator: str, target: str, operation_
 
 def undoable(connection: sqlite3.Connection, query_id: str, annotator: str, limit: int = 50) -> list[Undoable]:
     """Return the person's judgments on the query that can be undone one after the other, newest first."""
+    # Found by going back from those in force: what a person ever said would be too much to look through.
     rows = connection.execute(
-        "SELECT j.operation_id, j.chunk_id, j.replaces FROM judgments j"
-        " WHERE j.annotator = ? AND j.query_id = ? AND j.undoes IS NULL AND j.origin = 'annotate'"
-        " AND NOT EXISTS (SELECT 1 FROM judgments u WHERE u.undoes = j.judgment_id)"
-        " ORDER BY j.judgment_id DESC LIMIT ?",
-        (annotator, query_id, limit),
+        """WITH RECURSIVE back (at) AS (
+            SELECT judgment_id FROM current_judgments WHERE query_id = ? AND annotator = ?
+            UNION SELECT replaces FROM back JOIN judgments ON judgment_id = at WHERE replaces IS NOT NULL)
+        SELECT j.operation_id, j.chunk_id, j.replaces FROM back JOIN judgments j ON j.judgment_id = at
+        WHERE j.undoes IS NULL AND j.origin = 'annotate'
+        AND NOT EXISTS (SELECT 1 FROM judgments u WHERE u.undoes = j.judgment_id)
+        ORDER BY j.judgment_id DESC LIMIT ?""",
+        (query_id, annotator, limit),
     ).fetchall()
     befores = [(row, _row(connection, row["replaces"])) for row in rows]
     return [

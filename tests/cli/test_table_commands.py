@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from annotator.cli import main
+from annotator.services import chunks
 from annotator.store.database import Workspace
+from annotator.store.sync import alone
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "tables"
 
@@ -115,3 +117,31 @@ def test_what_a_table_holds_does_not_steer_the_terminal(
     assert "\x1b" not in out + err
     assert "\u202e" not in out
     assert f"--home {home} sync" in err
+
+
+def test_a_sync_beside_another_one_ends_at_once_and_changes_nothing(
+    home: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = str(FIXTURES / "jsonl" / "handbook.jsonl")
+    assert main(["--home", home, "connect", url]) == 0
+    with alone(Workspace(Path(home))):
+        assert main(["--home", home, "sync"]) == 2
+    assert "A sync of this workspace is running already" in capsys.readouterr().err
+    assert chunks.state(Workspace(Path(home))).count == 0
+    assert main(["--home", home, "sync"]) == 0
+
+
+def test_three_syncs_started_together_leave_the_table_as_it_is(home: str, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps({"id": f"c{at}", "text": f"text {at}"}) + "\n" for at in range(5000)))
+    assert main(["--home", home, "connect", str(rows)]) == 0
+    command = [sys.executable, "-m", "annotator", "--home", home, "sync", "--json"]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
+    ended = [(*one.communicate(timeout=60), one.returncode) for one in started]
+    assert {code for _, _, code in ended} <= {0, 2}
+    assert [out for out, _, code in ended if code == 0]
+    assert all(b"running already" in err for _, err, code in ended if code == 2)
+    assert main(["--home", home, "sync"]) == 0
+    last = chunks.state(Workspace(Path(home))).last
+    assert last is not None
+    assert (last.added, last.changed, last.removed, last.unchanged) == (0, 0, 0, 5000)
