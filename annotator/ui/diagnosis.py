@@ -13,7 +13,7 @@ from annotator.model import Chunk
 from annotator.services import diagnosis, preview
 from annotator.services.diagnosis import ACTIONS, Finding, Hole
 from annotator.services.preview import Evaluation, RunInfo
-from annotator.ui import blocks, choice, ranking, text
+from annotator.ui import blocks, choice, hits, ranking, text
 from annotator.ui.blocks import Pair
 from annotator.ui.metrics import Chosen, question
 from annotator.ui.shell import Session
@@ -126,14 +126,13 @@ def _hole(one: Hole, chunk: Chunk | None, asked: str, runs: int, judge: bool) ->
     """Write an unjudged chunk with its question, where it came up, and the link to judging just that."""
     place = f"rank {one.best_rank} · {len(one.runs)} of {runs} runs"
     title = chunk.title or chunk.doc_id if chunk else "no longer in the chunk table: nobody can judge it any more"
-    start = " ".join(chunk.text[:600].split())[:200] if chunk else ""
-    link = f'<a href="{html.escape(_address(one))}">Judge</a>' if judge and chunk else ""
+    link = f'<a class="an-go" href="{html.escape(_address(one))}">Judge</a>' if judge and chunk else ""
     return (
         f'<div class="an-hit"><div class="an-hithead"><b dir="auto">{html.escape(asked or one.query_id)}</b>'
         f'<span class="an-line an-quiet an-note">{html.escape(one.query_id)} · {place}</span>{link}</div>'
         f'<div class="an-hithead"><code>{html.escape(one.chunk_id)}</code>'
         f'<span class="an-line an-quiet" dir="auto">{html.escape(title)}</span></div>'
-        f'<div class="an-snippet an-quiet an-start" dir="auto">{html.escape(start)}</div></div>'
+        f'<div class="an-snippet an-quiet an-start" dir="auto">{html.escape(hits.beginning(chunk))}</div></div>'
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from annotator.errors import AnnotatorError
@@ -11,11 +13,12 @@ from annotator.ui import blocks, text
 from annotator.ui.blocks import Pair
 from annotator.ui.shell import Session
 
-__all__ = ["show"]
+__all__ = ["of_question", "show"]
 
 _BUILT = "pools.built"
 _SEARCH = {"": "not asked", "words": "by words", "fuzzy": "by words, slips forgiven"}
 _TOLD = 10
+_ORIGINS = 100
 _TRIAL = "What is the notice period?"
 
 
@@ -26,6 +29,32 @@ def show(session: Session) -> None:
         _pools(session)
     with right:
         _retriever(session)
+
+
+def of_question(session: Session, query_id: str, grades: Mapping[str, int]) -> None:
+    """Show those who may know it where the candidates of a question came from; nothing where no pool was built."""
+    if not session.may("build pools"):
+        return
+    found = pools.origins(session.workspace, session.who, query_id)
+    if not found:
+        return
+    sources = {name for one in found for name in one.origins}
+    of = f"{blocks.count(len(found), 'candidate')} from {blocks.count(len(sources), 'source')}"
+    with st.expander(f"The pool of this question: {of}"):
+        text.line(["Who grades is not shown this."])
+        blocks.table(
+            ("Candidate", "Gold", "Found by, at rank"),
+            [
+                (
+                    one.chunk_id,
+                    str(grades.get(one.chunk_id, "–")),
+                    " · ".join(f"{s} {r}" for s, r in one.origins.items()),
+                )
+                for one in found[:_ORIGINS]
+            ],
+        )
+        if len(found) > _ORIGINS:
+            text.line([f"and {len(found) - _ORIGINS} more"])
 
 
 def _pools(session: Session) -> None:

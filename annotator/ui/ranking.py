@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from annotator.model import GRADES, Chunk, GoldLabel
+from annotator.model import Chunk, GoldLabel
 from annotator.services import preview
 from annotator.services.gate import lost_chunks
 from annotator.services.preview import Evaluation, RankedChunk
-from annotator.ui import blocks, shell, text
+from annotator.ui import blocks, hits, pools, shell, text, trace
 from annotator.ui.blocks import Pair
 from annotator.ui.shell import Session
 
@@ -38,11 +37,12 @@ def show(
     text.question(query.question if query else query_id)
     if wrong:
         blocks.pairs(wrong)
+    trace.show(found, query_id)
     ranked = found.ranked(query_id, _DEPTH)
     labels = found.gold.labels(query_id)
     older = before.ranked(query_id, _DEPTH) if before else ()
     ids = [one.chunk_id for one in (*ranked, *older)] + [one.chunk_id for one in labels]
-    known = preview.texts(session.workspace, ids)
+    known = preview.texts(session.workspace, [*ids, *trace.told(found, query_id)])
     holes = sum(one.grade is None for one in ranked[:k])
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         text.line([f"{holes} of the first {len(ranked[:k])} not judged" if holes else f"the first {k} are all judged"])
@@ -60,6 +60,8 @@ def show(
         places = _places(found, query_id, k)
         with st.container(height=_HEIGHT):
             st.html("".join(_label(one, known.get(one.chunk_id), places) for one in labels) or "<p>None.</p>")
+    trace.lists(found, query_id, known)
+    pools.of_question(session, query_id, found.gold.grades.get(query_id, {}))
 
 
 def _list(name: str, ranked: Sequence[RankedChunk], known: Mapping[str, Chunk], k: int) -> None:
@@ -79,30 +81,9 @@ def _places(found: Evaluation, query_id: str, k: int) -> dict[str, str]:
 def _hit(one: RankedChunk, chunk: Chunk | None, k: int) -> str:
     beyond = " an-beyond" if one.rank > k else ""
     score = "" if one.score is None else f"{one.score:.4g}"
-    return _row(f"{one.rank}", _badge(one.grade), one.chunk_id, chunk, score, css=beyond)
+    return hits.row(f"{one.rank}", hits.badge(one.grade), one.chunk_id, chunk, score, css=beyond)
 
 
 def _label(one: GoldLabel, chunk: Chunk | None, places: Mapping[str, str]) -> str:
     place = places.get(one.chunk_id, "not found" if one.relevance else "")
-    return _row("", _badge(one.relevance, stale=one.stale), one.chunk_id, chunk, place, one.reason)
-
-
-def _row(rank: str, badge: str, chunk_id: str, chunk: Chunk | None, note: str, reason: str = "", css: str = "") -> str:
-    title = chunk.title or chunk.doc_id if chunk else "no longer in the chunk table"
-    start = " ".join(chunk.text[:600].split())[:200] if chunk else ""
-    said = f'<div class="an-line" dir="auto">{html.escape(reason)}</div>' if reason else ""
-    return (
-        f'<div class="an-hit{css}"><div class="an-hithead">'
-        f"{f'<span class=an-rank>{rank}</span>' if rank else ''}{badge}"
-        f'<code>{html.escape(chunk_id)}</code><span class="an-line an-quiet an-note">{html.escape(note)}</span></div>'
-        f'<div class="an-line an-quiet" dir="auto">{html.escape(title)}</div>{said}'
-        f'<div class="an-snippet an-quiet an-start" dir="auto">{html.escape(start)}</div></div>'
-    )
-
-
-def _badge(grade: int | None, *, stale: bool = False) -> str:
-    if grade is None:
-        return '<span class="an-badge">– not judged</span>'
-    shade = max(0, min(3, grade))
-    word = "stale" if stale else GRADES[shade]
-    return f'<span class="an-badge an-g{shade}">{grade} {word}</span>'
+    return hits.row("", hits.badge(one.relevance, stale=one.stale), one.chunk_id, chunk, place, one.reason)

@@ -108,7 +108,7 @@ def test_the_diagnosis_counts_each_kind_with_its_action_and_leads_to_its_questio
 
 def test_a_hole_leads_to_its_question_with_the_chunk_searched_for(released: Workspace, visit: Visit) -> None:
     page = shown(look(visit("metrics"), "Holes"))
-    first = re.search(r'<a href="annotate\?([^"]+)">Judge</a>', page)
+    first = re.search(r'<a class="an-go" href="annotate\?([^"]+)">Judge</a>', page)
     assert first
     assert "rank 1 · 3 of 3 runs" in page
     link = parse_qs(html.unescape(first[1]))
