@@ -1,7 +1,7 @@
 """Home: what to do next, and how the workspace stands."""
 
 from annotator.services import overview
-from annotator.ui import blocks, home, shell
+from annotator.ui import blocks, calibration, home, shell
 
 session = shell.require("look around")
 
@@ -11,5 +11,6 @@ with shell.errors():
     home.standing(session)
     home.next_step(session, found)
     home.progress(session, found)
+    calibration.own(session)
     home.coverage(found)
     home.workspace(found)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from annotator.services import questions
-from annotator.ui import bring_in, queries, shell
+from annotator.ui import bring_in, queries, sharing, shell
 
 session = shell.require("look around")
 
@@ -12,12 +12,15 @@ with shell.errors():
     mode = queries.header(session, rows)
     left, right = st.columns([0.6, 0.4], gap="large")
     with left:
-        chosen = queries.listing(rows)
+        listed = queries.listing(session, rows)
     with right, shell.errors():
         if mode == "new":
             queries.write(session, rows)
         elif mode == "import":
             bring_in.show(session)
             queries.close()
+        elif mode == "share":
+            sharing.panel(session, listed.rows, listed.chosen, listed.one_slice)
+            queries.close()
         else:
-            queries.change(session, rows, chosen)
+            queries.change(session, rows, listed.chosen)

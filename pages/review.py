@@ -1,8 +1,8 @@
-"""Review: pairs people differ on, how far people agree, labels that look odd, and the record of changes."""
+"""Review: pairs people differ on, how far people agree, the calibration set, odd labels, and the record of changes."""
 
 import streamlit as st
 
-from annotator.ui import agreement, audit, blocks, review, second_look, shell
+from annotator.ui import agreement, audit, blocks, calibration, review, second_look, shell
 
 session = shell.require("settle labels")
 
@@ -12,6 +12,7 @@ with shell.errors():
     views = {
         "Disputes": review.show,
         "Agreement": agreement.show,
+        "Calibration": calibration.show,
         "Odd labels": second_look.odd,
         "All labels": second_look.every,
         "Changes": audit.show,

@@ -1,8 +1,8 @@
-"""Settings: the chunk table, the rubric, facets and targets, people, candidate pools, and about this workspace."""
+"""Settings: chunk table, rubric, facets and targets, people, sharing and settling, candidate pools, about."""
 
 import streamlit as st
 
-from annotator.ui import blocks, connection, pools, settings, shell
+from annotator.ui import blocks, connection, pools, settings, settling, shell
 
 session = shell.require("look around")
 
@@ -13,6 +13,7 @@ with shell.errors():
         "Rubric": settings.rubric,
         "Facets": settings.kinds,
         "People": settings.people,
+        "Labelling": settling.show,
         "Pool": pools.show,
         "About": settings.about,
     }

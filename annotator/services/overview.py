@@ -148,6 +148,9 @@ def _next_step(found: Home, person: Person, following: Query | None) -> NextStep
         return NextStep(f"Decide {_number(found.disputes, 'disputed label')}.", "review")
     if permission.allows(person, "grade chunks") and following is not None:
         return NextStep(f"Go on with “{_short(following.question)}”", "annotate", following.query_id)
+    if found.free_at:
+        wait = queue.minutes_until(found.free_at)
+        return NextStep(f"The last questions are in use by others: the next one is free in {wait}.", "annotate")
     if decides and found.drift:
         return NextStep(
             f"See what became of {_number(found.drift, 'judged chunk')} that changed or vanished.", "chunks"

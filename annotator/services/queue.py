@@ -36,6 +36,7 @@ __all__ = [
     "finish",
     "give_back",
     "mine",
+    "minutes_until",
     "overlap_of",
     "renew",
     "skip",
@@ -57,8 +58,9 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 class Desk:
     """One question as a person works on it. `position` counts from 1 among the `total` questions of their list.
 
-    `standing` is the question's for this person. `free_at`: when a question in use comes free, UTC. `step`: what the
-    person last said about it. `reopened`: labels of theirs that a reviewer wants judged again.
+    `standing` is the question's for this person. `free_at`: when a question in use comes free, UTC. `compares`: the
+    person finished this calibration question once, and may see how their labels compare. `step`: what they last said
+    about it. `reopened`: labels of theirs that a reviewer wants judged again.
     """
 
     query: Query
@@ -71,6 +73,7 @@ class Desk:
     standing: str
     free_at: str = ""
     calibration: bool = False
+    compares: bool = False
     step: Step | None = None
     reopened: tuple[Reopening, ...] = ()
 
@@ -177,9 +180,9 @@ def take_back(workspace: Workspace, who: str, query_id: str) -> Query:
     with workspace.write() as connection:
         require(connection, who, "grade chunks")
         query = _working(connection, query_id)
+        before = kept.people_with(connection, query_id, "finished")
         give_back(connection, query_id, [who], who)
-        finished = kept.people_with(connection, query_id, "finished")
-        if query.state == "complete" and len(finished) < overlap_of(connection, query_id):
+        if query.state == "complete" and who in before and len(before) - 1 < overlap_of(connection, query_id):
             return queries.change(connection, replace(query, state="open"), who)
         return query
 
@@ -202,6 +205,13 @@ def overlap_of(connection: sqlite3.Connection, query_id: str = "") -> int:
     """Return how many people are to label a question: its own number, or the workspace's."""
     own = kept.plan(connection, query_id).overlap if query_id else None
     return own if own is not None else int(settings.get(connection, "overlap", 1))
+
+
+def minutes_until(moment: str, at: str = "") -> str:
+    """Write how long it is until the moment, in whole minutes and at least one: "12 minutes"."""
+    left = datetime.fromisoformat(moment) - datetime.fromisoformat(at or now())
+    number = max(1, -int(-left.total_seconds() // 60))
+    return "1 minute" if number == 1 else f"{number} minutes"
 
 
 def mine(connection: sqlite3.Connection, who: str, disputed: frozenset[str] = frozenset(), moment: str = "") -> Mine:
@@ -394,6 +404,7 @@ def _desk(connection: sqlite3.Connection, queue: _Queue, query_id: str, moment: 
         standing=turn.standing(who),
         free_at=turn.free_at(who),
         calibration=turn.calibration,
+        compares=turn.calibration and who in kept.first_finished(connection, query_id),
         step=kept.step(connection, query_id, who),
         reopened=tuple(one for (_, chunk_id), one in reopened.items() if chunk_id in own),
     )

@@ -18,7 +18,21 @@ from annotator.store import queue as kept
 from annotator.store.database import Workspace
 from annotator.store.queue import Assignment, Plan, Step
 
-__all__ = ["MOST", "Assignment", "Load", "Plan", "Shared", "assign", "calibrate", "set_overlap", "set_plan", "shared"]
+__all__ = [
+    "MOST",
+    "Assignment",
+    "Load",
+    "OfQuestion",
+    "Plan",
+    "Shared",
+    "assign",
+    "calibrate",
+    "of_question",
+    "set_overlap",
+    "set_plan",
+    "shared",
+    "workspace_plan",
+]
 
 MOST: Final = 100
 """People per question."""
@@ -68,6 +82,36 @@ def shared(workspace: Workspace, who: str) -> Shared:
             kept.plans(connection),
             loads,
             kept.skips(connection),
+        )
+
+
+def workspace_plan(workspace: Workspace) -> tuple[int, str]:
+    """Return how many people label each question, and the seed of everybody's own order ("": as they were added)."""
+    with workspace.read() as connection:
+        return queue.overlap_of(connection), str(settings.get(connection, "queue_seed", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class OfQuestion:
+    """Whom one question is given to, by its id or a slice, how many are wanted, and what each last said about it."""
+
+    assigned: Sequence[str]
+    overlap: int
+    calibration: bool
+    steps: Sequence[Step]
+
+
+def of_question(workspace: Workspace, who: str, query_id: str) -> OfQuestion:
+    """Return how one question is shared out. Raises NotFound, and Forbidden for annotators and readers."""
+    with workspace.read() as connection:
+        require(connection, who, "share out questions")
+        query = queries.query(connection, query_id)
+        given = {one.annotator for one in kept.assignments(connection, query_id, query.facets)} | {query.owner}
+        return OfQuestion(
+            sorted(given & set(_able(connection))),
+            queue.overlap_of(connection, query_id),
+            kept.plan(connection, query_id).calibration,
+            kept.steps(connection, query_id),
         )
 
 

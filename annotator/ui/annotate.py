@@ -53,7 +53,12 @@ def _bench(session: Session, desk: Desk) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lists"):
         tabs = (*_TABS, _SIMILAR) if like else _TABS
         tab = st.segmented_control(
-            "Candidates", tabs, default="Search", required=True, key=f"tab:{query_id}", label_visibility="collapsed"
+            "Candidates",
+            tabs,
+            default="Judged" if desk.reopened else "Search",
+            required=True,
+            key=f"tab:{query_id}",
+            label_visibility="collapsed",
         )
         tab = tab or "Search"
         typed = st.text_input(

@@ -48,22 +48,24 @@ def standing(session: Session) -> None:
 
 def progress(session: Session, found: Home) -> None:
     """Show my queue, for who has one, and how far the questions are."""
-    states = found.queries
+    states, mine = found.queries, found.queue
     working = states["open"] + states["complete"] + states["disputed"]
-    mine = [
-        Tile("My queue", f"{found.queue.get('needs me', 0):,}", "questions that need you"),
-        Tile("Begun by me", f"{found.mine:,}", "questions with labels of yours"),
+    shown = [
+        Tile("Complete", f"{states['complete']:,} of {working:,}", f"{found.progress:.0%} of the questions are done"),
+        Tile("Drafts", f"{states['draft']:,}", "questions still being written"),
     ]
-    blocks.tiles(
-        [
-            *(mine if session.may("grade chunks") else ()),
-            Tile(
-                "Complete", f"{states['complete']:,} of {working:,}", f"{found.progress:.0%} of the questions are done"
-            ),
-            Tile("In dispute", f"{states['disputed']:,}", "questions people grade differently"),
-            Tile("Drafts", f"{states['draft']:,}", "questions still being written"),
+    disputed = states["disputed"]
+    if session.may("grade chunks"):
+        used = f"and {mine['in use']:,} in use by others" if mine.get("in use") else "questions to label"
+        shown = [
+            Tile("Needs me", f"{mine.get('needs me', 0):,}", used),
+            Tile("Needs others", f"{mine.get('needs others', 0):,}", "you are done, others are not"),
+            *shown,
         ]
-    )
+        if not session.may("see the labels of others"):
+            disputed = mine.get("disputed", 0)
+    shown.insert(-1, Tile("In dispute", f"{disputed:,}", "people differ, a reviewer decides"))
+    blocks.tiles(shown)
 
 
 def coverage(found: Home) -> None:

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import streamlit as st
 
 from annotator.model import QUERY_STATES, Query
 from annotator.services import facets, questions, team
 from annotator.services.questions import QuestionRow
-from annotator.ui import blocks, choice, importing, shell, text
+from annotator.ui import blocks, choice, importing, sharing, shell, text
 from annotator.ui.paging import Pages
 from annotator.ui.shell import Session
 
-__all__ = ["change", "close", "header", "listing", "write"]
+__all__ = ["Listed", "change", "close", "header", "listing", "write"]
 
 _PAGE = 200
 _HEIGHT = 610
 _MODE = "queries.mode"
 _SAID = "queries.said"
 _ANYBODY = "anybody"
+_FOR_ME = ("needs me", "needs others")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The list as it is shown: the chosen question's id or "", the rows, and the slice it is narrowed to."""
+
+    chosen: str
+    rows: Sequence[QuestionRow]
+    one_slice: tuple[str, str] | None
 
 
 def header(session: Session, rows: Sequence[QuestionRow]) -> str:
-    """Show how many questions there are in which state; returns what was asked for: "new", "import" or ""."""
+    """Show how many questions there are in which state; returns what was asked for: "new", "import", "share" or ""."""
     left, right = st.columns([0.6, 0.4], vertical_alignment="center")
     counted = {state: sum(row.state == state for row in rows) for state in QUERY_STATES}
     with left:
@@ -35,6 +44,8 @@ def header(session: Session, rows: Sequence[QuestionRow]) -> str:
     if not session.may("write questions"):
         return ""
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
+        if session.may("share out questions"):
+            st.button("Share out…", key="queries.share", on_click=_set_mode, args=("share",), disabled=mode == "share")
         st.button("Import…", key="queries.import", on_click=_set_mode, args=("import",), disabled=mode == "import")
         st.button(
             "New question", key="queries.new", type="secondary" if mode else "primary", on_click=_set_mode,
@@ -56,58 +67,73 @@ def close() -> None:
     st.button("Close", key="queries.close", type="tertiary", on_click=_set_mode, args=("",))
 
 
-def listing(rows: Sequence[QuestionRow]) -> str:
-    """Show the questions that fit the filters, at most 200 a page; returns the id of the chosen one or ""."""
-    found = _filtered(rows)
+def listing(session: Session, rows: Sequence[QuestionRow]) -> Listed:
+    """Show the questions that fit the filters, at most 200 a page."""
+    found, one_slice = _filtered(session, rows)
     pages = Pages("queries", 0, str(len(found)))
     shown = found[pages.here : pages.here + _PAGE]
     if not shown:
         text.box("No question fits these filters." if rows else "There is no question yet. Write the first one.")
-        return ""
+        return Listed("", (), one_slice)
+    labels, sees_all = session.may("grade chunks"), session.may("see the labels of others")
+    columns: dict[str, list[object]] = {
+        "Id": [row.query.query_id for row in shown],
+        "Question": [row.query.question for row in shown],
+        "State": [row.state for row in shown],
+    }
+    if labels:
+        columns["For me"] = ["–" if row.standing in ("", row.state) else row.standing for row in shown]
+    columns["Judged"] = [row.judged for row in shown]
+    columns["Relevant"] = [row.relevant for row in shown]
+    if labels and sees_all:
+        columns["By me"] = [row.mine for row in shown]
+    columns["Facets"] = [" · ".join(row.query.facets.values()) for row in shown]
+    columns["Owner"] = [row.query.owner for row in shown]
+    whose = "you" if labels and not sees_all else "anybody"
     chosen = choice.one(
         "queries",
         [row.query.query_id for row in shown],
-        {
-            "Id": [row.query.query_id for row in shown],
-            "Question": [row.query.question for row in shown],
-            "State": [row.state for row in shown],
-            "Judged": [row.judged for row in shown],
-            "Relevant": [row.relevant for row in shown],
-            "By me": [row.mine for row in shown],
-            "Facets": [" · ".join(row.query.facets.values()) for row in shown],
-            "Owner": [row.query.owner for row in shown],
-        },
+        columns,
         height=_HEIGHT,
         required=False,
-        on_choice=partial(_set_mode, ""),
+        on_choice=_chosen,
         config={
-            "Id": st.column_config.TextColumn(width=80),
-            "Question": st.column_config.TextColumn(width=330),
-            "State": st.column_config.TextColumn(width=85),
-            "Judged": st.column_config.NumberColumn(width=65, help="Chunks anybody judged"),
-            "Relevant": st.column_config.NumberColumn(width=75, help="Chunks somebody graded 1 to 3"),
+            "Id": st.column_config.TextColumn(width=75),
+            "Question": st.column_config.TextColumn(width=235 if labels else 330),
+            "State": st.column_config.TextColumn(width=80 if labels else 85),
+            "For me": st.column_config.TextColumn(width=92, help="Whether the question needs you now"),
+            "Judged": st.column_config.NumberColumn(width=65, help=f"Chunks {whose} judged"),
+            "Relevant": st.column_config.NumberColumn(width=75, help=f"Chunks {whose} graded 1 to 3"),
             "By me": st.column_config.NumberColumn(width=60, help="Chunks you judged"),
         },
     )
     pages.buttons(pages.here + _PAGE if len(found) > pages.here + _PAGE else None)
-    return chosen
+    return Listed(chosen, found, one_slice)
 
 
-def _filtered(rows: Sequence[QuestionRow]) -> list[QuestionRow]:
-    slices = dict.fromkeys(f"{name}: {value}" for row in rows for name, value in sorted(row.query.facets.items()))
+def _chosen() -> None:
+    """Show the chosen question; who shares questions out goes on with that."""
+    if st.session_state.get(_MODE) != "share":
+        _set_mode("")
+
+
+def _filtered(session: Session, rows: Sequence[QuestionRow]) -> tuple[list[QuestionRow], tuple[str, str] | None]:
+    slices = {f"{name}: {value}": (name, value) for row in rows for name, value in sorted(row.query.facets.items())}
     box, states_box, facet_box = st.columns([0.4, 0.32, 0.28])
     typed = box.text_input(
         "Find", key="queries.find", placeholder="id, words of the question", label_visibility="collapsed"
     )
     states = states_box.multiselect(
-        "States", QUERY_STATES, key="queries.states", placeholder="all but retired", label_visibility="collapsed"
-    )
+        "States", [*QUERY_STATES, *(_FOR_ME if session.may("grade chunks") else ())], key="queries.states",
+        placeholder="all but retired", label_visibility="collapsed",
+    )  # fmt: skip
     one_slice = facet_box.selectbox(
         "Facet", sorted(slices), index=None, key="queries.slice", placeholder="any facet", label_visibility="collapsed"
     )
     words = typed.casefold().split()
     wanted = states or [state for state in QUERY_STATES if state != "retired"]
-    return [row for row in rows if row.state in wanted and _fits(row.query, words, one_slice)]
+    fitting = [row for row in rows if row.state in wanted or row.standing in wanted]
+    return [row for row in fitting if _fits(row.query, words, one_slice)], slices.get(one_slice or "")
 
 
 def _fits(query: Query, words: Sequence[str], one_slice: str | None) -> bool:
@@ -159,7 +185,10 @@ def change(session: Session, rows: Sequence[QuestionRow], query_id: str) -> None
     query = row.query
     progress = [row.state, blocks.count(row.judged, "chunk") + " judged", f"{row.relevant} relevant"]
     blocks.heading(query.query_id)
-    text.line([*progress, f"{row.unsettled} in dispute" if row.unsettled else ""])
+    needed = row.standing if row.standing != row.state else ""
+    text.line([*progress, needed, f"{row.unsettled} in dispute" if row.unsettled else ""])
+    if session.may("share out questions"):
+        sharing.of_question(session, query_id)
     may = session.may("write questions")
     mark = f"{query_id}:{query.revision}"
     written = _form(session, rows, query, mark, disabled=not may or query.state == "retired")

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 
 import streamlit as st
 
 from annotator.errors import AnnotatorError, NotFound
 from annotator.services import questions, queue, settings
 from annotator.services.queue import Desk, Pause
-from annotator.ui import blocks, shell, text
+from annotator.ui import blocks, calibration, shell, text
 from annotator.ui.shell import Session
 
-__all__ = ["ask_to_skip", "go", "header", "minutes_until", "opened"]
+__all__ = ["ask_to_skip", "go", "header", "opened"]
 
 DOUBLE_CLICK_SECONDS = 0.8
 _REOPENED_SHOWN = 3
+_STATES = {"draft": "draft: not in versions yet", "retired": "retired: not in versions any more"}
 _ALL_THE_SAME = "what you grade is kept all the same"
 
 
@@ -60,24 +60,17 @@ def _pause(found: Pause) -> None:
     """Say when there is something to do again."""
     st.query_params.clear()
     these = "The last question is" if found.in_use == 1 else f"The last {found.in_use} questions are"
+    wait = queue.minutes_until(found.free_at)
     blocks.title("Annotate")
-    text.box(
-        f"{these} in use by others. The next one is free in {minutes_until(found.free_at)}, sooner if they finish."
-    )
+    text.box(f"{these} in use by others. The next one is free in {wait}, unless whoever has it goes on with it.")
     if st.button("Look again", type="primary", key="look"):
         st.rerun()
-
-
-def minutes_until(moment: str) -> str:
-    """Write how long it is until then, in minutes: "12 minutes"."""
-    left = (datetime.fromisoformat(moment) - datetime.now(UTC)).total_seconds()
-    return blocks.count(max(1, -int(-left // 60)), "minute")
 
 
 def header(session: Session, desk: Desk) -> None:
     """Show the question, where it stands, and what can be done with it as a whole."""
     query = desk.query
-    left, right = st.columns([0.56, 0.44], vertical_alignment="top", gap="small")
+    left, right = st.columns([0.46, 0.54] if desk.compares else [0.56, 0.44], vertical_alignment="top", gap="small")
     with left:
         text.question(query.question)
     with right, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
@@ -102,20 +95,19 @@ def _state(desk: Desk) -> str:
     """Say how the question stands for the person, in words."""
     if desk.step is not None and desk.step.kind == "skipped":
         return f"you left it to others: {desk.step.reason}"
-    done = desk.standing in ("needs others", "disputed", "complete") and not desk.next_open
-    rest = "; no other question needs you now" if done else ""
+    if desk.standing == "in use":
+        return f"in use by somebody else for {queue.minutes_until(desk.free_at)}; {_ALL_THE_SAME}"
+    if desk.standing == "needs me":
+        return "open" if desk.query.state == "open" else ""
+    if desk.standing == "needs others" and not desk.finished:
+        return f"not in your queue, it needs others; {_ALL_THE_SAME}"
+    rest = "" if desk.next_open else "; no other question needs you now"
     said = {
-        "draft": "draft: not in versions yet",
-        "retired": "retired: not in versions any more",
-        "needs me": "open",
-        "in use": f"in use by somebody else for {minutes_until(desk.free_at) if desk.free_at else ''}; {_ALL_THE_SAME}",
         "needs others": f"you are done, it needs others{rest}",
         "disputed": f"people differ, a reviewer decides{rest}",
         "complete": f"complete{rest}",
-    }[desk.standing]
-    if desk.standing == "needs others" and not desk.finished:
-        return f"not in your queue, it needs others; {_ALL_THE_SAME}"
-    return said
+    }
+    return said.get(desk.standing) or _STATES.get(desk.query.state, desk.query.state)
 
 
 def _reopened(desk: Desk) -> None:
@@ -136,10 +128,14 @@ def _actions(session: Session, desk: Desk) -> AnnotatorError | None:
     if query.unanswerable:
         label, hint = "Answerable", "Take back that no chunk answers this question"
     turned = st.button(label, help=hint, key="unanswerable")
-    done = desk.finished or (query.state == "complete" and desk.standing != "needs me")
+    if desk.compares:
+        with st.popover("Compare"):
+            calibration.of_question(session, query.query_id)
+    skipped = desk.step is not None and desk.step.kind == "skipped"
+    done = desk.finished or skipped or (query.state == "complete" and desk.standing != "needs me")
     if not done and st.button("Skip", help="Leave this question to others, with a reason (z)", key="skip"):
         ask_to_skip(query.query_id)
-    finish = "Reopen" if done else "Done, next question"
+    finish = "Take it back" if skipped else "Reopen" if done else "Done, next question"
     pressed = st.button(finish, type="secondary" if done else "primary", key="done", disabled=query.state == "retired")
     try:
         if turned:
@@ -149,7 +145,7 @@ def _actions(session: Session, desk: Desk) -> AnnotatorError | None:
         if pressed and time.monotonic() - st.session_state.get("annotate.finished", 0.0) > DOUBLE_CLICK_SECONDS:
             change = queue.finish
             if done:
-                change = queue.take_back if desk.finished else questions.reopen
+                change = queue.take_back if desk.finished or skipped else questions.reopen
             change(session.workspace, session.who, query.query_id)
             st.session_state["annotate.finished"] = time.monotonic()
             if done:

@@ -20,7 +20,7 @@ from annotator.ui import blocks, text
 from annotator.ui.blocks import Pair
 from annotator.ui.shell import Session
 
-__all__ = ["about", "kinds", "people", "rubric", "said"]
+__all__ = ["about", "kinds", "people", "rubric", "said", "say"]
 
 _SAID = "settings.said"
 _ROLES = {
@@ -38,7 +38,8 @@ def said() -> None:
         text.box(message, "good")
 
 
-def _say(message: str) -> None:
+def say(message: str) -> None:
+    """Say on the next showing of the page that something was saved."""
     st.session_state[_SAID] = message
     st.rerun()
 
@@ -60,7 +61,7 @@ def rubric(session: Session) -> None:
         f"Save as version {kept.version + 1}", type="primary", key="rubric.save", disabled=written == kept.text
     ):
         new = settings.set_rubric(session.workspace, session.who, written, seen=kept.version)
-        _say(f"Saved: version {new.version} of the rubric is in force.")
+        say(f"Saved: version {new.version} of the rubric is in force.")
 
 
 def kinds(session: Session) -> None:
@@ -91,7 +92,7 @@ def kinds(session: Session) -> None:
         )  # fmt: skip
     if st.button("Save facets", type="primary", key="facets.save"):
         facets.set_schema(session.workspace, session.who, _schema(names, edited))
-        _say("Saved. Home shows what is missing.")
+        say("Saved. Home shows what is missing.")
 
 
 def _schema(names: str, edited: Mapping[str, Any]) -> FacetSchema:
@@ -134,7 +135,7 @@ def people(session: Session) -> None:
         role = role_box.selectbox("Role", list(_ROLES), format_func=lambda one: _ROLES[one], key="person.role")
         if button.form_submit_button("Add", type="primary", width="stretch"):
             added = team.add(session.workspace, session.who, name, role)
-            _say(f"{added.name} can now work here as {added.role}.")
+            say(f"{added.name} can now work here as {added.role}.")
     text.line(["Names are a convenience on one machine, not a sign-in: anybody at this computer can pick any of them."])
 
 
@@ -156,14 +157,14 @@ def _change_person(session: Session, everyone: Sequence[Member]) -> None:
     )  # fmt: skip
     if save.button("Save", key="people.save", disabled=person is None or wanted == person.role, width="stretch"):
         changed = team.set_role(session.workspace, session.who, str(name), str(wanted))
-        _say(f"{changed.name} works here as {changed.role} from now on.")
+        say(f"{changed.name} works here as {changed.role} from now on.")
     if person is None or person.active:
         if leave.button("Deactivate", key="people.deactivate", disabled=person is None, width="stretch"):
             team.deactivate(session.workspace, session.who, str(name))
-            _say(f"{name} no longer works here. Everything {name} did stays, under the same name.")
+            say(f"{name} no longer works here. Everything {name} did stays, under the same name.")
     elif leave.button("Reactivate", key="people.activate", width="stretch"):
         team.activate(session.workspace, session.who, person.name)
-        _say(f"{person.name} can work here again as {person.role}.")
+        say(f"{person.name} can work here again as {person.role}.")
 
 
 def about(session: Session) -> None:

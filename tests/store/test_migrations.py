@@ -72,3 +72,51 @@ def test_what_was_set_aside_cannot_be_changed_or_taken_back(tmp_path: Path) -> N
     ):
         with pytest.raises(sqlite3.IntegrityError, match="append-only"), made.write() as connection:
             connection.execute(statement)
+
+
+def test_what_was_complete_stays_complete_and_is_finished_by_who_marked_it_so(tmp_path: Path) -> None:
+    made = at_schema(tmp_path / "w", 3)
+    with closing(sqlite3.connect(made.database)) as connection:
+        for query_id, state in (("marked", "complete"), ("imported", "complete"), ("opened", "open")):
+            connection.execute(
+                "INSERT INTO queries (query_id, question, notes, facets, state, unanswerable, owner, revision,"
+                " created_at, changed_at) VALUES (?, 'Why?', '', '{}', ?, 0, '', 1, '', '')",
+                (query_id, state),
+            )
+            connection.execute(
+                "INSERT INTO judgments (operation_id, query_id, chunk_id, annotator, grade, stale, reason, evidence,"
+                " sha256, judged_at, origin) VALUES (?, ?, 'c', 'Ben', 3, 0, '', '[]', '', '', 'annotate')",
+                (query_id, query_id),
+            )
+        for query_id, who in (("marked", "Ana"), ("marked", "Ben"), ("opened", "Ben"), ("imported", "Ana")):
+            connection.execute(
+                "INSERT INTO events (at, who, action, subject, old, new) VALUES ('2026-03-01', ?, 'query changed', ?,"
+                ' \'{"state": "open"}\', \'{"state": "complete"}\')',
+                (who, f"query:{query_id}"),
+            )
+        connection.commit()
+    made.open()
+    with made.read() as connection:
+        states = dict(map(tuple, connection.execute("SELECT query_id, state FROM queries")))
+        steps = [tuple(row) for row in connection.execute("SELECT query_id, annotator, kind, at FROM steps")]
+        assert connection.execute("SELECT COUNT(*) FROM current_steps").fetchone()[0] == 1
+    assert states == {"marked": "complete", "imported": "complete", "opened": "open"}
+    assert steps == [("marked", "Ben", "finished", "2026-03-01")]
+
+
+def test_what_people_said_about_a_question_cannot_be_changed_or_taken_back(tmp_path: Path) -> None:
+    made = Workspace(tmp_path / "w")
+    made.create()
+    with made.write() as connection:
+        connection.execute(
+            "INSERT INTO queries (query_id, question, notes, facets, state, unanswerable, owner, revision, created_at,"
+            " changed_at) VALUES ('q', '', '', '{}', 'open', 0, '', 1, '', '')"
+        )
+        connection.execute("INSERT INTO steps VALUES (1, 'q', 'Ana', 'skipped', 'why', 'Ana', 'now', 0)")
+    for statement in (
+        "UPDATE steps SET reason = ''",
+        "DELETE FROM steps",
+        "INSERT OR REPLACE INTO steps VALUES (1, 'q', 'Ana', 'finished', '', 'Ana', 'now', 0)",
+    ):
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"), made.write() as connection:
+            connection.execute(statement)
