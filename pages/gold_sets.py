@@ -7,7 +7,7 @@ session = shell.require("look around")
 
 with shell.errors():
     blocks.title("Gold sets")
-    found = gold.readiness(session.workspace)
+    found = gold.readiness(session.workspace, session.who)
     known = gold.versions(session.workspace)
     gold_sets.readiness(session, found)
     if session.may("release versions"):

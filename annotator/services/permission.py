@@ -14,7 +14,7 @@ from annotator.errors import Forbidden
 from annotator.model import Person
 from annotator.store import people
 
-__all__ = ["MAY", "ROLES", "Action", "allows", "require"]
+__all__ = ["MAY", "ROLES", "Action", "allows", "labels_blindly", "require"]
 
 ROLES: Final = ("annotator", "reviewer", "admin", "reader")
 
@@ -76,6 +76,12 @@ MAY: Final[Mapping[Action, frozenset[str]]] = {
 def allows(person: Person, action: Action) -> bool:
     """Say whether the person may do this; the screen offers nothing that would be refused."""
     return person.active and person.role in MAY[action]
+
+
+def labels_blindly(connection: sqlite3.Connection, who: str) -> bool:
+    """Say whether the person grades without a view of what others say, and has to be kept from it."""
+    person = people.find(connection, who)
+    return person is not None and allows(person, "grade chunks") and not allows(person, "see the labels of others")
 
 
 def require(connection: sqlite3.Connection, who: str, action: Action) -> None:

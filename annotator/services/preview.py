@@ -12,7 +12,7 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from annotator.errors import Conflict
+from annotator.errors import Conflict, Forbidden
 from annotator.gold.goldset import GoldSet
 from annotator.metrics.compare import Comparison, Difference, SliceComparison, compare
 from annotator.metrics.evaluation import Evaluation, RankedChunk, Slice, evaluate
@@ -20,6 +20,7 @@ from annotator.metrics.measures import DEFINITIONS, Definition
 from annotator.model import Chunk, GoldQuery, Run
 from annotator.services import gold as releases
 from annotator.services import in_place
+from annotator.services.permission import labels_blindly
 from annotator.services.readiness import examine
 from annotator.store import corpus, runs, versions
 from annotator.store.database import Workspace
@@ -89,14 +90,23 @@ class _Scored:
     run: Run = field(compare=False)
 
 
-def yardsticks(workspace: Workspace) -> dict[int, str]:
-    """Return what a run can be scored against, by number: NOW first, then the versions, newest first."""
-    return {NOW: "Labels as they stand"} | {one.version: one.folder for one in releases.versions(workspace)}
+def yardsticks(workspace: Workspace, who: str = "") -> dict[int, str]:
+    """Return what a run can be scored against, by number: NOW first, then the versions, newest first.
+
+    Whoever labels blindly is not offered the labels as they stand: they are those of others.
+    """
+    frozen = {one.version: one.folder for one in releases.versions(workspace)}
+    return frozen if _blind(workspace, who) else {NOW: "Labels as they stand"} | frozen
 
 
-def yardstick(workspace: Workspace, version: int = NOW) -> Yardstick:
-    """Return a version, or the settled labels as they stand. Raises NotFound, or Conflict when nothing is settled."""
+def yardstick(workspace: Workspace, version: int = NOW, who: str = "") -> Yardstick:
+    """Return a version, or the settled labels as they stand.
+
+    Raises NotFound, Conflict when nothing is settled, and Forbidden for labels that the person must not see yet.
+    """
     if version == NOW:
+        if _blind(workspace, who):
+            raise Forbidden(f"{who} labels, and sees what others said only once it is part of a version.")
         return _live(workspace)
     with workspace.read() as connection:
         digest = versions.version(connection, version).digest
@@ -138,6 +148,11 @@ def texts(workspace: Workspace, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
     in_place.look_up(workspace, chunk_ids)
     with workspace.read() as connection:
         return corpus.chunks(connection, chunk_ids)
+
+
+def _blind(workspace: Workspace, who: str) -> bool:
+    with workspace.read() as connection:
+        return labels_blindly(connection, who)
 
 
 def _live(workspace: Workspace) -> Yardstick:

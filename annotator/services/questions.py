@@ -18,9 +18,9 @@ from annotator.review import lint as wording
 from annotator.review.lint import LintWarning
 from annotator.services import queue
 from annotator.services.facets import facet_names
-from annotator.services.permission import allows, require
+from annotator.services.permission import labels_blindly, require
 from annotator.services.readiness import unsettled_of
-from annotator.store import corpus, judgments, labels, people, queries
+from annotator.store import corpus, judgments, labels, queries
 from annotator.store import queue as steps
 from annotator.store.database import Workspace
 
@@ -129,7 +129,7 @@ def lint(workspace: Workspace, question: str, query_id: str = "", *, who: str = 
     with workspace.read() as connection:
         others = {one.query_id: one.question for one in queries.all_queries(connection) if one.state != "retired"}
         others.pop(query_id, None)
-        own = who if _blind(connection, who) else ""
+        own = who if labels_blindly(connection, who) else ""
         said = judgments.current(connection, query_id=query_id, annotator=own) if query_id else ()
         helpful = {one.chunk_id for one in said if (one.grade or 0) >= 2}
         texts = {chunk_id: chunk.text for chunk_id, chunk in corpus.chunks(connection, sorted(helpful)).items()}
@@ -148,7 +148,7 @@ def rows(workspace: Workspace, who: str = "") -> list[QuestionRow]:
     Without a person all labels of all people count.
     """
     with workspace.read() as connection:
-        blind = _blind(connection, who)
+        blind = labels_blindly(connection, who)
         progress = labels.progress(connection, who)
         own = judgments.pair_counts(connection, who) if blind else {}
         found = [
@@ -167,11 +167,6 @@ def _own(row: QuestionRow, judged: int, relevant: int) -> QuestionRow:
     known = row.standing == "disputed"
     state = row.state if known else row.query.state
     return replace(row, judged=judged, relevant=relevant, mine=judged, state=state, unsettled=row.unsettled * known)
-
-
-def _blind(connection: sqlite3.Connection, who: str) -> bool:
-    person = people.find(connection, who)
-    return person is not None and allows(person, "grade chunks") and not allows(person, "see the labels of others")
 
 
 def _row(connection: sqlite3.Connection, query: Query, progress: labels.Progress) -> QuestionRow:

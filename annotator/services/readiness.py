@@ -16,6 +16,7 @@ from annotator.model import Adjudication, GoldLabel, GoldQuery, Judgment, Query
 from annotator.review import coverage, lint
 from annotator.review.settle import RULES, Unsettled, best_first, settle
 from annotator.services.facets import facet_names, facet_targets
+from annotator.services.permission import labels_blindly
 from annotator.store import corpus, decisions, judgments, labels, queries, settings
 from annotator.store.database import Workspace
 
@@ -36,6 +37,9 @@ THIN_SLICE = 3
 """A slice of fewer questions says next to nothing."""
 
 _AGREE = "talk it over and grade again, or have a reviewer decide in Review."
+
+_ABOUT_QUESTIONS = ("thin_slice", "not_complete", "no_labels")
+"""Warnings that say nothing of anybody's labels."""
 
 PART_OF_A_VERSION = ("open", "complete")
 
@@ -77,8 +81,8 @@ class Examined:
     blocks: tuple[Item, ...]
 
 
-def readiness(workspace: Workspace) -> Readiness:
-    """Say what blocks the next release and what only warns."""
+def readiness(workspace: Workspace, who: str = "") -> Readiness:
+    """Say what blocks the next release and what only warns; to whoever labels blindly only how much."""
     with workspace.read() as connection:
         watch = _Watch(connection)
         blocks: list[Item] = []
@@ -94,7 +98,15 @@ def readiness(workspace: Workspace) -> Readiness:
                 pairs += len(one.gold.gold)
         if not ready and not left_out:
             blocks.append(Item("empty", "No question has a judgment yet: there is nothing to release."))
-        return Readiness(tuple(blocks), tuple(watch.warnings()), ready, tuple(left_out), pairs)
+        found = Readiness(tuple(blocks), tuple(watch.warnings()), ready, tuple(left_out), pairs)
+        return _without_labels(found) if labels_blindly(connection, who) else found
+
+
+def _without_labels(found: Readiness) -> Readiness:
+    """Leave out what would show the labels of others."""
+    waiting = f"{_questions(len(found.left_out))} with something open that reviewers look after."
+    blocks = (Item("waiting", waiting),) if found.left_out else found.blocks
+    return replace(found, blocks=blocks, warns=tuple(one for one in found.warns if one.kind in _ABOUT_QUESTIONS))
 
 
 def examine(connection: sqlite3.Connection) -> Iterator[Examined]:

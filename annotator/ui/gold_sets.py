@@ -58,7 +58,8 @@ def _items(session: Session, items: Sequence[Item], name: str) -> None:
         ):
             with st.container(width="stretch"):
                 text.line([item.message], quiet=False)
-            _link(session, item, f"{name}:{place}:{item.kind}:{item.query_ids[0] if item.query_ids else ''}")
+            if item.kind != "waiting":
+                _link(session, item, f"{name}:{place}:{item.kind}:{item.query_ids[0] if item.query_ids else ''}")
     if len(items) > _SHOWN:
         with st.expander(f"{len(items) - _SHOWN} more"):
             blocks.table(("What", "Questions"), [(one.message, ", ".join(one.query_ids)) for one in items[_SHOWN:]])

@@ -56,9 +56,9 @@ def progress(session: Session, found: Home) -> None:
     ]
     disputed = states["disputed"]
     if session.may("grade chunks"):
-        used = f"and {mine['in use']:,} in use by others" if mine.get("in use") else "questions to label"
+        used = f"need you, {mine['in use']:,} more are in use" if mine.get("in use") else "questions need you"
         shown = [
-            Tile("Needs me", f"{mine.get('needs me', 0):,}", used),
+            Tile("My queue", f"{mine.get('needs me', 0):,}", used),
             Tile("Needs others", f"{mine.get('needs others', 0):,}", "you are done, others are not"),
             *shown,
         ]

@@ -75,7 +75,10 @@ class Chosen:
 
 def choose(session: Session, stored: Sequence[RunInfo]) -> Chosen:
     """Ask what is scored, against which labels and which other run, by which measure and at which cut-off."""
-    against = preview.yardsticks(session.workspace)
+    against = preview.yardsticks(session.workspace, session.who)
+    if not against:
+        text.box("Figures come with the first version: until then they would show you what others said.")
+        st.stop()
     gold_box, run_box, other_box, measure_box, cut_box = st.columns(
         [0.25, 0.22, 0.22, 0.17, 0.14], vertical_alignment="bottom", gap="small"
     )
@@ -102,7 +105,9 @@ def choose(session: Session, stored: Sequence[RunInfo]) -> Chosen:
             "First k", preview.CUTS, default=preview.CUTS[-1], required=True, key="metrics.k",
             help="How many chunks of each list count: best the number that reaches the prompt",
         )  # fmt: skip
-    return Chosen(preview.yardstick(session.workspace, version), named[name], named.get(other), measure, cut)
+    return Chosen(
+        preview.yardstick(session.workspace, version, session.who), named[name], named.get(other), measure, cut
+    )
 
 
 def view() -> str:

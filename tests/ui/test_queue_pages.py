@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from annotator.errors import Forbidden
 from annotator.model import Person
-from annotator.services import calibration, labelling, overview, queue, review, settling, sharing
+from annotator.services import calibration, gold, labelling, overview, preview, queue, review, settling, sharing
 from annotator.services.labelling import Operation
 from annotator.store import corpus, people
 from annotator.store.database import Workspace, now
@@ -270,6 +271,21 @@ def test_an_annotator_sees_nothing_of_what_others_said(
     after = seen(visit, monkeypatch, "Ben")
     assert after == before
     assert "SECRET" not in str(after)
+
+
+def test_what_would_show_the_labels_of_others_is_left_out_of_gold_sets_and_metrics(
+    demo: Workspace, visit: Visit
+) -> None:
+    staff(demo, "Ben")
+    assert "people disagree about" in shown(visit("gold_sets"))
+    page = shown(visit("gold_sets", "Ben"))
+    assert "people disagree" not in page
+    assert "with something open that reviewers look after" in page
+    assert "Figures come with the first version" in shown(visit("metrics", "Ben"))
+    with pytest.raises(Forbidden):
+        preview.yardstick(demo, preview.NOW, "Ben")
+    gold.release(demo, "Ana", allow_open=True)
+    assert "nDCG@10" in shown(visit("metrics", "Ben"))
 
 
 def test_a_reviewer_sees_all(demo: Workspace, visit: Visit) -> None:

@@ -39,8 +39,8 @@ PAGES = tuple(dict.fromkeys(page for page, _ in OPEN))
 VIEWS = {
     "metrics": ("metrics.view", "Overview", "By question", "Compare", "Diagnosis", "Holes", "Gate", "All runs"),
     "chunks": ("chunks.view", "Documents", "All chunks", "Search", "Sync history", "Drift", "Carry over"),
-    "settings": ("settings.part", "Chunk table", "Rubric", "Facets", "People", "Pool", "About"),
-    "review": ("review.view", "Disputes", "Agreement", "Odd labels", "All labels", "Changes"),
+    "settings": ("settings.part", "Chunk table", "Rubric", "Facets", "People", "Labelling", "Pool", "About"),
+    "review": ("review.view", "Disputes", "Agreement", "Calibration", "Odd labels", "All labels", "Changes"),
 }
 
 
@@ -56,6 +56,9 @@ class Control(NamedTuple):
 CONTROLS = (
     Control("queries", "", "queries.new", "write questions"),
     Control("queries", "", "queries.import", "write questions"),
+    Control("queries", "", "queries.share", "share out questions"),
+    Control("annotate", "", "done", "grade chunks"),
+    Control("annotate", "", "skip", "grade chunks"),
     Control("gold_sets", "", "freeze.go", "release versions"),
     Control("gold_sets", "", "tag.move", "tag versions"),
     Control("metrics", "Overview", "run.open", "import runs"),
@@ -69,6 +72,7 @@ CONTROLS = (
     Control("settings", "Facets", "facets.save", "change the facets"),
     Control("settings", "People", "people.save", "manage people"),
     Control("settings", "People", "people.deactivate", "manage people"),
+    Control("settings", "Labelling", "rule.save", "change how labels are settled"),
     Control("settings", "Pool", "pools.build", "build pools"),
     Control("settings", "Pool", "retriever.save", "change the retriever"),
 )
