@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from io import StringIO
 from typing import Final
 
@@ -41,7 +42,11 @@ def first_line(text: str) -> str:
 def header_of(text: str) -> tuple[str, ...]:
     """Return the cells of the first line in lower case."""
     first = first_line(text)
-    return tuple(cell.strip().strip('"').lower() for cell in next(csv.reader([first], delimiter=delimiter_of(first))))
+    cells = first.split(delimiter_of(first))
+    if '"' in first:  # a quoted name may hold the delimiter
+        with suppress(csv.Error, StopIteration):  # no header then
+            cells = next(csv.reader([first], delimiter=delimiter_of(first)))
+    return tuple(cell.strip().strip('"').lower() for cell in cells)
 
 
 def find_columns(header: Sequence[str], wanted: Mapping[str, Sequence[str]]) -> dict[str, int]:

@@ -14,7 +14,16 @@ from random import Random
 from annotator.errors import Conflict
 from annotator.metrics.evaluation import Evaluation, mean
 
-__all__ = ["Comparison", "Difference", "SliceComparison", "compare", "difference", "holm", "randomisation_p"]
+__all__ = [
+    "FEWEST_FOR_5_PERCENT",
+    "Comparison",
+    "Difference",
+    "SliceComparison",
+    "compare",
+    "difference",
+    "holm",
+    "randomisation_p",
+]
 
 EXACT_UP_TO = 16
 DRAWS = 10_000

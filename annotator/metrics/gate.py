@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from annotator.errors import InputError, Problem
 from annotator.gold.textfile import read_text
-from annotator.metrics.compare import difference
+from annotator.metrics.compare import FEWEST_FOR_5_PERCENT, randomisation_p
 from annotator.metrics.evaluation import Evaluation, mean
 from annotator.metrics.measures import parse
-from annotator.metrics.operations import latencies, operation_names, operations
+from annotator.metrics.operations import latencies, operation, operation_names
 from annotator.metrics.runcontent import NUMBER
 
 __all__ = ["Check", "QueryFigure", "Rule", "Verdict", "judge", "parse_gate", "read_gate"]
@@ -271,16 +271,16 @@ def _figure(rule: Rule, evaluation: Evaluation, query_ids: Sequence[str]) -> flo
         return None
     if rule.measure in evaluation.measures:
         return mean(evaluation.per_query[query_id][rule.measure] for query_id in query_ids)
-    return operations(evaluation, query_ids)[rule.measure]
+    return operation(rule.measure, evaluation, query_ids)
 
 
 def _significance(rule: Rule, evaluation: Evaluation, baseline: Evaluation | None, query_ids: Sequence[str]) -> str:
     """The p-value of a change, so that nobody takes chance for a trend; the limit decides all the same."""
     if baseline is None or rule.measure not in evaluation.measures:
         return ""
-    paired = difference(
-        [baseline.per_query[query_id][rule.measure] for query_id in query_ids],
-        [evaluation.per_query[query_id][rule.measure] for query_id in query_ids],
-    )
-    few = ", too few for any p < 0.05" if paired.too_few else ""
-    return f" (p = {paired.p_value:.3f}, n = {paired.n}{few})"
+    moved = [
+        evaluation.per_query[query_id][rule.measure] - baseline.per_query[query_id][rule.measure]
+        for query_id in query_ids
+    ]
+    few = ", too few for any p < 0.05" if len(moved) < FEWEST_FOR_5_PERCENT else ""
+    return f" (p = {randomisation_p(moved):.3f}, n = {len(moved)}{few})"

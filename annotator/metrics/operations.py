@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from annotator.metrics.evaluation import Evaluation
 from annotator.model import RunQuery
 
-__all__ = ["latencies", "operation_names", "operations", "stale_chunks"]
+__all__ = ["latencies", "operation", "operation_names", "operations", "stale_chunks"]
 
 
 def operation_names(cuts: Sequence[int]) -> tuple[str, ...]:
@@ -21,25 +21,25 @@ def operation_names(cuts: Sequence[int]) -> tuple[str, ...]:
 
 def operations(evaluation: Evaluation, query_ids: Collection[str] | None = None) -> dict[str, float | None]:
     """Figures of operation over the judged queries, or over some of them."""
+    return {name: operation(name, evaluation, query_ids) for name in operation_names(evaluation.k)}
+
+
+def operation(name: str, evaluation: Evaluation, query_ids: Collection[str] | None = None) -> float | None:
+    """One figure of operation, by its name, over the judged queries or over some of them."""
     asked = list(evaluation.per_query if query_ids is None else query_ids)
+    if name.startswith("latency_"):
+        return percentile(latencies(evaluation, asked), 50 if name == "latency_p50_ms" else 95)
     answers = [evaluation.run.queries.get(query_id, RunQuery(query_id)) for query_id in asked]
-    taken = latencies(evaluation, asked)
-    timeouts = [told for answer in answers if isinstance(told := answer.trace.get("timed_out"), bool)]
-    traced = any(answer.filtered_out for answer in evaluation.run.queries.values())
+    if name == "timeout_rate":
+        return _share([told for answer in answers if isinstance(told := answer.trace.get("timed_out"), bool)])
+    if name == "empty_rate":
+        return _share([not answer.chunk_ids for answer in answers])
+    if name == "filtered_gold_rate":
+        traced = any(answer.filtered_out for answer in evaluation.run.queries.values())
+        return _share([_filtered_gold(evaluation, answer) for answer in answers]) if traced else None
+    cut = int(name.partition("@")[2])
     stale = [set(stale_chunks(evaluation, query_id)) for query_id in asked]
-    figures: dict[str, float | None] = {
-        "latency_p50_ms": percentile(taken, 50),
-        "latency_p95_ms": percentile(taken, 95),
-        "timeout_rate": _share(timeouts),
-        "empty_rate": _share([not answer.chunk_ids for answer in answers]),
-    }
-    for cut in evaluation.k:
-        hits = [not old.isdisjoint(answer.chunk_ids[:cut]) for old, answer in zip(stale, answers, strict=True)]
-        figures[f"stale_hit_rate@{cut}"] = _share(hits)
-    figures["filtered_gold_rate"] = (
-        _share([_filtered_gold(evaluation, answer) for answer in answers]) if traced else None
-    )
-    return figures
+    return _share([not old.isdisjoint(answer.chunk_ids[:cut]) for old, answer in zip(stale, answers, strict=True)])
 
 
 def latencies(evaluation: Evaluation, query_ids: Collection[str]) -> list[float]:

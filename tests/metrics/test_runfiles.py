@@ -149,6 +149,8 @@ def test_scores_that_differ_in_32_bits_or_are_a_tie_anyway_are_not(pair: tuple[f
         ("q Q0 a 1 2.0 \nq Q0 b 1 2.0 t\n", "line 1: 5 columns instead of 6"),
         ("q Q0 a\x02 1 2.0 t\n", "control character U+0002"),
         ("# only a comment\n", "the run is empty"),
+        pytest.param("x" * 200_000, "1 columns instead of 6", id="no line ends"),
+        pytest.param('"' + "x," * 100_000, "1 columns instead of 6", id="a quote that never ends"),
         ("", "the run is empty"),
         ('{"q": {"a": 1, "a": 2}}', "duplicate chunk a in query q"),
         ('{"q": {"a": 1}, "q": {"b": 1}}', "query q is given twice"),
