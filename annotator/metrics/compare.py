@@ -22,6 +22,8 @@ __all__ = [
     "compare",
     "difference",
     "holm",
+    "p_figure",
+    "p_words",
     "randomisation_p",
 ]
 
@@ -193,6 +195,17 @@ def _bootstrap_intervals(columns: Sequence[Sequence[float]], seed: int) -> list[
     low, high = int(0.025 * RESAMPLES), int(0.975 * RESAMPLES) - 1
     ends = iter([(means[low], means[high]) for means in map(sorted, sums)])
     return [next(ends) if any(deltas) else (0.0, 0.0) for deltas in columns]
+
+
+def p_figure(p_value: float) -> str:
+    """Write a p-value with 3 decimals; one too small for them is not 0, as chance could always have done it."""
+    return f"{p_value:.3f}" if p_value >= 0.0005 else "<0.001"
+
+
+def p_words(p_value: float) -> str:
+    """Write a p-value for the middle of a sentence: `p = 0.042`, `p < 0.001`."""
+    figure = p_figure(p_value)
+    return f"p < {figure[1:]}" if figure.startswith("<") else f"p = {figure}"
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

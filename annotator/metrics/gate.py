@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from annotator.errors import InputError, Problem
 from annotator.gold.textfile import read_text
-from annotator.metrics.compare import FEWEST_FOR_5_PERCENT, randomisation_p
+from annotator.metrics.compare import FEWEST_FOR_5_PERCENT, p_words, randomisation_p
 from annotator.metrics.evaluation import Evaluation, mean
 from annotator.metrics.measures import parse
 from annotator.metrics.operations import latencies, operation, operation_names
@@ -283,4 +283,4 @@ def _significance(rule: Rule, evaluation: Evaluation, baseline: Evaluation | Non
         for query_id in query_ids
     ]
     few = ", too few for any p < 0.05" if len(moved) < FEWEST_FOR_5_PERCENT else ""
-    return f" (p = {randomisation_p(moved):.3f}, n = {len(moved)}{few})"
+    return f" ({p_words(randomisation_p(moved))}, n = {len(moved)}{few})"

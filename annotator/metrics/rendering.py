@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from annotator.errors import one_line
-from annotator.metrics.compare import Comparison, Difference
+from annotator.metrics.compare import Comparison, Difference, p_figure
 from annotator.metrics.diagnose import ACTIONS, count_kinds, reading
 from annotator.metrics.evaluation import Evaluation
 from annotator.metrics.gate import Check, Verdict
@@ -181,7 +181,7 @@ def _difference_rows(comparison: Comparison) -> list[Row]:
         for name, found in part.measures.items():
             called = f"{part.facet}={part.value or '(none)'} {parse(name).screen_name}"
             cells = list(_difference_row(called, found))
-            cells[5] = f"{part.adjusted[name]:.3f} (Holm)"
+            cells[5] = f"{p_figure(part.adjusted[name])} (Holm)"
             rows.append(cells)
     return rows
 
@@ -194,7 +194,7 @@ def _difference_row(called: str, found: Difference) -> Row:
         f"{found.candidate:.4f}",
         f"{found.delta:+.4f}",
         f"{low:+.4f} … {high:+.4f}",
-        f"{found.p_value:.3f}",
+        p_figure(found.p_value),
         f"{found.wins}/{found.losses}/{found.ties}",
         f"{found.n}, too few for any p < 0.05" if found.too_few else str(found.n),
     )

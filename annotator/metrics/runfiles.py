@@ -26,6 +26,8 @@ COLUMNS: Final = {
     "score": ("score",),
     "rank": ("rank",),
 }
+LONGEST_MS: Final = 1e12
+"""Thirty years: whatever is longer is no number of milliseconds."""
 TRACE_FIELDS: Final = ("query_id", "results", "candidates", "filtered_out")
 
 
@@ -191,11 +193,15 @@ def _check_told(content: RunContent, told: Mapping[str, object], line: int) -> N
     except RecursionError:
         content.fault("nested too deeply", line)
     took = told.get("latency_ms")
-    if took is not None and not (isinstance(took, int | float) and not isinstance(took, bool) and 0 <= took < 1e300):
+    if not (took is None or _is_milliseconds(took)):
         content.fault("not a number of milliseconds", line, "latency_ms", took)
     cut = told.get("timed_out")
     if cut is not None and not isinstance(cut, bool):
         content.fault("neither true nor false", line, "timed_out", cut, "Write true or false, without quotes.")
+
+
+def _is_milliseconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < LONGEST_MS
 
 
 def _named(content: RunContent, row: Mapping[str, object], name: str, line: int) -> list[tuple[str, str]]:

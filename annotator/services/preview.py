@@ -14,7 +14,7 @@ from pathlib import Path
 
 from annotator.errors import Conflict, Forbidden
 from annotator.gold.goldset import GoldSet
-from annotator.metrics.compare import Comparison, Difference, SliceComparison, compare
+from annotator.metrics.compare import Comparison, Difference, SliceComparison, compare, p_figure, p_words
 from annotator.metrics.evaluation import Evaluation, RankedChunk, Slice, evaluate
 from annotator.metrics.measures import DEFINITIONS, Definition
 from annotator.model import Chunk, GoldQuery, Run
@@ -42,8 +42,12 @@ __all__ = [
     "SliceComparison",
     "Yardstick",
     "compared",
+    "compared_by_slice",
     "depth",
+    "judged",
     "marked",
+    "p_figure",
+    "p_words",
     "score",
     "stored_runs",
     "texts",
@@ -124,14 +128,29 @@ def score(workspace: Workspace, against: Yardstick, run: RunInfo, cuts: tuple[in
     return _evaluated(against, _Scored(run.digest, _run(str(workspace.home), run.name, run.digest)), cuts)
 
 
-def compared(candidate: Evaluation, baseline: Evaluation, names: Sequence[str], by_slice: str) -> Comparison:
-    """Compare two runs on these measures, and on one of them by slice: the slices are where the time goes."""
-    return _compared(Scores(candidate, baseline), tuple(names), by_slice)
+def compared(candidate: Evaluation, baseline: Evaluation, names: Sequence[str]) -> Comparison:
+    """Compare two runs on these measures, all questions together."""
+    return _compared(Scores(candidate, baseline), tuple(names))
+
+
+def compared_by_slice(candidate: Evaluation, baseline: Evaluation, name: str) -> tuple[SliceComparison, ...]:
+    """Compare two runs on one measure, slice by slice: twice the work of all measures on all questions."""
+    return _compared_by_slice(Scores(candidate, baseline), name)
 
 
 def depth(found: Evaluation) -> int:
     """Return how long the longest list of the run is: below it nothing can be found."""
     return max((len(answer.chunk_ids) for answer in found.run.queries.values()), default=0)
+
+
+def judged(found: Evaluation, k: int, query_ids: Sequence[str] | None = None) -> tuple[int, int]:
+    """Count the chunks within k that anybody judged, and all of them, of all questions or of some."""
+    if query_ids is None:
+        return found.judged[f"Judged@{k}"]
+    tops = [
+        (found.gold.grades[one], found.run.queries[one].chunk_ids[:k]) for one in query_ids if one in found.run.queries
+    ]
+    return sum(sum(map(grades.__contains__, top)) for grades, top in tops), sum(len(top) for _, top in tops)
 
 
 def marked(found: Evaluation, name: str) -> str:
@@ -194,7 +213,12 @@ def _evaluated(against: Yardstick, scored: _Scored, cuts: tuple[int, ...]) -> Ev
 
 
 @lru_cache(maxsize=32)
-def _compared(scores: Scores, names: tuple[str, ...], by_slice: str) -> Comparison:
+def _compared(scores: Scores, names: tuple[str, ...]) -> Comparison:
     assert scores.baseline is not None
-    everything = compare(replace(scores.run, slices=()), scores.baseline, names)
-    return replace(everything, slices=compare(scores.run, scores.baseline, [by_slice]).slices)
+    return compare(replace(scores.run, slices=()), scores.baseline, names)
+
+
+@lru_cache(maxsize=32)
+def _compared_by_slice(scores: Scores, name: str) -> tuple[SliceComparison, ...]:
+    assert scores.baseline is not None
+    return compare(scores.run, scores.baseline, [name]).slices

@@ -35,6 +35,8 @@ _LINE = {"light": "#b6bec9", "dark": "#4a5361"}
 _ROW = 40
 _BELOW = 60
 """Pixels of a row of cells, and of the legend below."""
+_AXIS = 70
+"""Pixels of an axis with its title."""
 _MOST_VALUES = 10
 
 
@@ -138,15 +140,26 @@ def bars(rows: Sequence[Mapping[str, object]], measure: str) -> None:
     shade = _theme()
     data = alt.Data(values=list(rows))  # type: ignore[no-untyped-call]
     base = alt.Chart(data).encode(
-        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=220)),
-        x=alt.X("value:Q", title=measure, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".1f", tickCount=5)),
+        y=alt.Y(
+            "name:N",
+            sort=None,
+            title=None,
+            axis=alt.Axis(ticks=False, domain=False, labelLimit=220, labelOverlap=False),
+        ),
+        # room for the figure behind the longest bar
+        x=alt.X(
+            "value:Q",
+            title=measure,
+            scale=alt.Scale(domain=[0, 1.2], nice=False),
+            axis=alt.Axis(format=".1f", values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
+        ),
         tooltip=[alt.Tooltip("name:N"), alt.Tooltip("shown:N", title=measure), alt.Tooltip("n:Q", title="questions")],
     )
     marks = base.mark_bar(height=14, cornerRadiusEnd=3, color="#5b9bd8")
     ink = _INK[shade]
     labels = base.mark_text(align="left", dx=5, color=ink).encode(text="shown:N")
     spoken = "; ".join(f"{row['name']} {row['shown']}" for row in rows)
-    chart = (marks + labels).properties(height=26 * len(rows) + 40).configure_view(strokeWidth=0)
+    chart = (marks + labels).properties(height=26 * len(rows) + _AXIS).configure_view(strokeWidth=0)
     st.altair_chart(chart, alt=f"{measure} by slice: {spoken}")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from annotator.services import preview
-from annotator.services.preview import MEASURES, Comparison, Difference, Evaluation
+from annotator.services.preview import MEASURES, Comparison, Difference, Evaluation, p_figure, p_words
 from annotator.ui import blocks, charts, choice, ranking, text
 from annotator.ui.charts import Change
-from annotator.ui.metrics import SHOWN, Chosen, question, slice_label
+from annotator.ui.metrics import SHOWN, Chosen, judged_share, question, slice_label
 from annotator.ui.shell import Session
 
 __all__ = ["show"]
@@ -26,7 +26,7 @@ def show(session: Session, chosen: Chosen, found: Evaluation) -> None:
     before = preview.score(session.workspace, chosen.against, chosen.baseline)
     key = chosen.key
     with st.spinner("Comparing…"):
-        compared = preview.compared(found, before, [f"{one}@{chosen.k}" for one in SHOWN], key)
+        compared = preview.compared(found, before, [f"{one}@{chosen.k}" for one in SHOWN])
     text.box(_sentence(compared.measures[key], chosen.words), _mood(compared.measures[key]))
     part = st.segmented_control(
         "Part", _PARTS, default=_PARTS[0], required=True, key="comparison.part", label_visibility="collapsed"
@@ -34,7 +34,7 @@ def show(session: Session, chosen: Chosen, found: Evaluation) -> None:
     if part == "Measures":
         _measures(compared, chosen.k, before, found)
     elif part == "Slices":
-        _slices(compared, chosen, before, found)
+        _slices(chosen, before, found)
     else:
         _questions(session, chosen, before, found)
 
@@ -51,8 +51,8 @@ def _sentence(one: Difference, words: str) -> str:
             f"{moved} With {blocks.count(one.n, 'question')} no difference can be told from chance; six are the least."
         )
     if one.p_value < 0.05:
-        return f"{moved} Chance alone would seldom do this (p = {one.p_value:.3f})."
-    return f"{moved} {one.n} questions cannot tell this from chance (p = {one.p_value:.3f})."
+        return f"{moved} Chance alone would seldom do this ({p_words(one.p_value)})."
+    return f"{moved} {one.n} questions cannot tell this from chance ({p_words(one.p_value)})."
 
 
 def _mood(one: Difference) -> str:
@@ -78,7 +78,7 @@ def _measures(compared: Comparison, k: int, before: Evaluation, found: Evaluatio
     )
     blocks.table(
         ("Measure", *_HEAD),
-        [(f"{words}@{k}", *_cells(one, f"{one.p_value:.3f}")) for words, one in named],
+        [(f"{words}@{k}", *_cells(one, p_figure(one.p_value))) for words, one in named],
         figures=range(1, 6),
     )
     text.line(
@@ -87,16 +87,23 @@ def _measures(compared: Comparison, k: int, before: Evaluation, found: Evaluatio
             "The interval is where the change may lie for other questions of the same kind."
         ]
     )
+    shares = [f"{judged_share(one, k)} for {one.run.name}" for one in (before, found)]
+    text.line(
+        [f"Judged among the first {k}: {', '.join(shares)}. What is less judged may only seem weaker: see Holes."]
+    )
 
 
-def _slices(compared: Comparison, chosen: Chosen, before: Evaluation, found: Evaluation) -> None:
-    if not compared.slices:
+def _slices(chosen: Chosen, before: Evaluation, found: Evaluation) -> None:
+    key = chosen.key
+    with st.spinner("Comparing…"):
+        slices = preview.compared_by_slice(found, before, key)
+    if not slices:
         text.box("The questions of this gold set have no facets. Fill them in on the Queries page.")
         return
-    key = chosen.key
-    lost_first = sorted(compared.slices, key=lambda one: (one.measures[key].delta, one.facet, one.value))
+    lost_first = sorted(slices, key=lambda one: (one.measures[key].delta, one.facet, one.value))
     named = [(slice_label(one.facet, one.value), one.measures[key], one.adjusted[key]) for one in lost_first]
-    left, right = st.columns([0.5, 0.5], gap="medium")
+    with st.container(key="slices"):
+        left, right = st.columns([0.5, 0.5], gap="medium")
     with left:
         charts.dumbbells(
             [Change(label, one.baseline, one.candidate, f"{one.delta:+.3f}") for label, one, _ in named],
@@ -111,7 +118,7 @@ def _slices(compared: Comparison, chosen: Chosen, before: Evaluation, found: Eva
                     label,
                     f"{one.n:,}",
                     f"{one.delta:+.3f}",
-                    "too few" if one.too_few else f"{corrected:.3f}",
+                    "too few" if one.too_few else p_figure(corrected),
                     f"{one.wins}, {one.losses}, {one.ties}",
                 )
                 for label, one, corrected in named

@@ -28,6 +28,7 @@ _OPERATION = {
     "filtered_gold_rate": "Share with a relevant chunk filtered out",
 }
 _REASONS = 10
+_ASK = "An admin writes them."
 
 
 def show(session: Session, chosen: Chosen) -> None:
@@ -38,7 +39,8 @@ def show(session: Session, chosen: Chosen) -> None:
             report = gate.judged(session.workspace, chosen.against, chosen.run, chosen.baseline, rules)
         _verdict(report)
     else:
-        text.box("No gate is set: rules that say what a run must keep before it may ship. An admin writes them.")
+        writes = "Change the example below and put it in force." if session.may("change the gate") else _ASK
+        text.box(f"No gate is set: rules that say what a run must keep before it may ship. {writes}")
     _rules(session, rules)
 
 
@@ -113,7 +115,7 @@ def _rules(session: Session, rules: str) -> None:
             with st.expander("The rules as written"):
                 text.marked(rules, css="an-text an-code")
         return
-    with st.expander("The rules as written", expanded=not rules.strip()):
+    with st.expander("The rules as written" if rules.strip() else "An example", expanded=not rules.strip()):
         written = st.text_area(
             "Rules", rules or gate.EXAMPLE, height=260, key=f"gate.text:{hash(rules)}", label_visibility="collapsed",
             max_chars=gate.LONGEST,

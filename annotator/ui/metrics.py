@@ -28,6 +28,7 @@ __all__ = [
     "by_slice",
     "choose",
     "header",
+    "judged_share",
     "question",
     "slice_label",
     "view",
@@ -125,7 +126,8 @@ def by_slice(chosen: Chosen, found: Evaluation) -> None:
     key, k = chosen.key, chosen.k
     weak_first = sorted(found.slices, key=lambda one: (one.measures[key], one.facet, one.value))
     labels = [slice_label(one.facet, one.value) for one in weak_first]
-    left, right = st.columns([0.42, 0.58], gap="medium")
+    with st.container(key="slices"):
+        left, right = st.columns([0.42, 0.58], gap="medium")
     with left:
         charts.bars(
             [
@@ -136,14 +138,25 @@ def by_slice(chosen: Chosen, found: Evaluation) -> None:
         )
     with right:
         blocks.table(
-            ("Slice", "Questions", *(f"{MEASURES[one].words}@{k}" for one in SHOWN[:4])),
+            ("Slice", "Questions", *(f"{MEASURES[one].words}@{k}" for one in SHOWN[:4]), f"Judged@{k}"),
             [
-                (label, f"{one.n:,}", *(f"{one.measures[f'{measure}@{k}']:.3f}" for measure in SHOWN[:4]))
+                (
+                    label,
+                    f"{one.n:,}",
+                    *(f"{one.measures[f'{measure}@{k}']:.3f}" for measure in SHOWN[:4]),
+                    judged_share(found, k, one.query_ids),
+                )
                 for label, one in zip(labels, weak_first, strict=True)
             ],
-            figures=range(1, 6),
+            figures=range(1, 7),
         )
     text.line(["A slice of fewer than three questions says next to nothing."])
+
+
+def judged_share(found: Evaluation, k: int, query_ids: Sequence[str] | None = None) -> str:
+    """Write how many of the chunks within k anybody judged: `134 of 180`."""
+    judged, retrieved = preview.judged(found, k, query_ids)
+    return f"{judged:,} of {retrieved:,}"
 
 
 def slice_label(facet: str, value: str) -> str:
@@ -206,14 +219,13 @@ def all_runs(session: Session, chosen: Chosen, stored: Sequence[RunInfo]) -> Non
         "run, the oldest first" if along == "run" else _ALONG[along],
         chosen.words,
     )
-    rows = []
+    rows, said = [], []
     for run, found in reversed(oldest_first):
-        judged, retrieved = found.judged[f"Judged@{k}"]
         figures = (f"{found.measures[f'{one}@{k}']:.3f}" for one in SHOWN)
-        kind = (preview.marked(found, one) or "–" for one in preview.META)
-        rows.append((run.name, *figures, f"{judged:,} of {retrieved:,}", f"{found.counts['missing']:,}", *kind))
+        rows.append((run.name, *figures, judged_share(found, k), f"{found.counts['missing']:,}"))
+        said.append((run.name, *(preview.marked(found, one) or "–" for one in preview.META)))
     head = ("Run", *(f"{MEASURES[one].words}@{k}" for one in SHOWN), f"Judged@{k}", "Missing")
-    blocks.table((*head, *(_ALONG[one].capitalize() for one in preview.META)), rows, figures=range(1, len(head)))
+    blocks.table(head, rows, figures=range(1, len(head)))
     if len(stored) > _MOST_RUNS:
         text.line([f"The newest {_MOST_RUNS} of {len(stored)} runs."])
     text.line(
@@ -222,6 +234,8 @@ def all_runs(session: Session, chosen: Chosen, stored: Sequence[RunInfo]) -> Non
             "Runs whose judged shares differ are hard to compare: the less judged one may only seem weaker."
         ]
     )
+    blocks.heading("What the runs say of themselves")
+    blocks.table(("Run", *(_ALONG[one].capitalize() for one in preview.META)), said)
 
 
 def header(session: Session, stored: Sequence[RunInfo]) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotator.services import gold
 from annotator.services.workspace import init
-from tests.browser.app import ROOT, App, open_page
+from tests.browser.app import ROOT, App, idle, open_page
 
 pytestmark = pytest.mark.browser
 
@@ -28,6 +28,12 @@ def picture(page: Page, name: str) -> None:
 def view(page: Page, name: str) -> None:
     page.get_by_role("radio", name=name, exact=True).click()
     expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0, timeout=30_000)
+    idle(page)
+    beyond = "tables => tables.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"
+    assert page.locator(".an-wide").evaluate_all(beyond) == []
+
+
+SIZES = {"light": (1440, 900), "dark": (1024, 768)}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -36,7 +42,7 @@ def test_a_run_is_compared_judged_and_reported(chromium: Browser, tmp_path: Path
     gold.release(workspace, "Ana", allow_open=True)
     app = App(workspace.home)
     try:
-        page = open_page(chromium, f"{app.url}/metrics", "Ana", color_scheme=theme)
+        page = open_page(chromium, f"{app.url}/metrics", "Ana", color_scheme=theme, size=SIZES[theme])
         expect(page.locator(".an-tile")).to_have_count(7, timeout=30_000)
 
         view(page, "Compare")
@@ -45,6 +51,8 @@ def test_a_run_is_compared_judged_and_reported(chromium: Browser, tmp_path: Path
         if theme == "light":
             picture(page, "metrics-compare")
 
+        view(page, "By slice")
+        expect(page.get_by_text("Judged@10")).to_be_visible()
         view(page, "All runs")
         expect(page.get_by_role("radio", name="by embedding model")).to_be_visible()
         expect(page.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg")).to_be_visible()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from annotator.errors import Conflict
 from annotator.gold.goldset import GoldSet
 from annotator.metrics import compare as comparing
-from annotator.metrics.compare import compare, difference, holm, randomisation_p
+from annotator.metrics.compare import compare, difference, holm, p_figure, p_words, randomisation_p
 from annotator.metrics.evaluation import evaluate
 from annotator.metrics.runs import Run
 
@@ -113,3 +113,11 @@ def test_other_gold_or_other_settings_are_no_comparison() -> None:
     ):
         with pytest.raises(Conflict):
             compare(here, there)
+
+
+@pytest.mark.parametrize(
+    ("p_value", "figure", "words"),
+    [(1.0, "1.000", "p = 1.000"), (0.0421, "0.042", "p = 0.042"), (0.0001, "<0.001", "p < 0.001")],
+)
+def test_a_p_value_is_never_written_as_nothing(p_value: float, figure: str, words: str) -> None:
+    assert (p_figure(p_value), p_words(p_value)) == (figure, words)

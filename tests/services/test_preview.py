@@ -30,6 +30,7 @@ def test_a_run_is_scored_against_the_labels_as_they_stand(workspace: Workspace) 
     assert found.measures["RR@10"] == 1.0
     assert found.judged["Judged@10"] == (2, 3)
     assert [one.grade for one in found.ranked("q1")] == [1, None, 3]
+    assert [preview.judged(found, 10), preview.judged(found, 2, ["q1"])] == [(2, 3), (1, 2)]
 
 
 def test_a_new_label_counts_at_once(workspace: Workspace) -> None:

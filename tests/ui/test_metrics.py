@@ -71,6 +71,18 @@ def test_slices_compared_begin_with_what_lost_most_and_say_when_they_are_too_few
     assert all(float(row[3]) <= 1 for row in rows if int(row[1]) >= 6)
 
 
+def test_a_slice_says_how_much_of_it_is_judged(released: Workspace, visit: Visit) -> None:
+    rows = {row[0]: row for row in table(look(visit("metrics"), "By slice"))}
+    assert rows["domain: support"][1:] == ["2", "0.175", "0.167", "0.059", "0.333", "10 of 20"]
+
+
+def test_a_new_gate_begins_with_an_example_and_says_whose_it_is(released: Workspace, visit: Visit) -> None:
+    gate.set_text(released, "Ana", "", seen=gate.text(released))
+    app = look(visit("metrics"), "Gate")
+    assert "Change the example below and put it in force." in shown(app)
+    assert app.text_area[0].value == gate.EXAMPLE
+
+
 def test_a_changed_question_shows_both_lists_and_what_became_of_the_gold(released: Workspace, visit: Visit) -> None:
     app = look(visit("metrics"), "Compare", "Questions")
     assert app.dataframe[0].value["Id"][0] == "KW-002"
@@ -179,7 +191,7 @@ def test_a_rule_that_fits_no_question_of_the_gold_set_is_told_with_its_line(rele
 
 def test_all_runs_stand_beside_what_they_say_of_themselves(released: Workspace, visit: Visit) -> None:
     app = look(visit("metrics"), "All runs")
-    assert [(row[0], row[-3], row[-1]) for row in table(app)] == [
+    assert [(row[0], row[-3], row[-1]) for row in table(app, 1)] == [
         ("hybrid", "lsa-24", "hybrid"),
         ("dense", "lsa-24", "vectors"),
         ("bm25", "none", "words"),
