@@ -82,29 +82,41 @@ def turn(path: Path, seconds: float) -> Iterator[None]:
         line = _lines.setdefault(path, _Line())
     end = time.monotonic() + seconds
     if not line.enter(seconds):
-        raise _too_long(seconds)
+        raise _too_long()
     try:
-        descriptor = _opened(path)
+        # Who comes next waits at the second door, all others before the first: so nobody who writes again and again is
+        # ever faster than somebody who waits.
+        door = _locked(path.with_name(f"{path.stem}.next.lock"), end)
         try:
-            while not _locked(descriptor):
-                if time.monotonic() > end:
-                    raise _too_long(seconds)
-                time.sleep(_LOOK_AGAIN)
+            mine = _locked(path, end)
+        finally:
+            os.close(door)
+        try:
             yield
         finally:
-            os.close(descriptor)
+            os.close(mine)
     finally:
         line.leave()
 
 
-def _opened(path: Path) -> int:
+def _locked(path: Path, end: float) -> int:
+    """Return a descriptor of the file, locked: closing it frees it. Gives up at the moment `end`."""
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise StoreError(f"The folder {path.parent} cannot be written to: {error.strerror}.") from error
+    try:
+        while not _lock(descriptor):
+            if time.monotonic() > end:
+                raise _too_long()
+            time.sleep(_LOOK_AGAIN)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
-def _locked(descriptor: int) -> bool:
+def _lock(descriptor: int) -> bool:
     """Lock the file, if nobody else has it. Where there are no such locks SQLite's own have to do."""
     if sys.platform == "win32":
         return True
@@ -120,8 +132,5 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-def _too_long(seconds: float) -> StoreError:
-    return StoreError(
-        f"Somebody else has been writing to the workspace for {seconds:.0f} seconds.",
-        hint="Nothing was written. Try again.",
-    )
+def _too_long() -> StoreError:
+    return StoreError("Somebody else is writing to the workspace for too long.", hint="Nothing was written. Try again.")

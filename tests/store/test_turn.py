@@ -27,6 +27,16 @@ with turn(Path(sys.argv[1]), 5):
     time.sleep(60)
 """
 
+_AGAIN_AND_AGAIN = """
+import sys, time
+from pathlib import Path
+from annotator.store.turn import turn
+print("on and on", flush=True)
+while True:
+    with turn(Path(sys.argv[1]), 5):
+        time.sleep(0.02)
+"""
+
 
 @pytest.fixture
 def held(tmp_path: Path) -> Workspace:
@@ -73,7 +83,7 @@ def test_who_waits_too_long_is_told_and_keeps_nobody_else_waiting(tmp_path: Path
         impatient = threading.Thread(target=work)
         impatient.start()
         impatient.join()
-    assert told == ["Somebody else has been writing to the workspace for 0 seconds."]
+    assert told == ["Somebody else is writing to the workspace for too long."]
     with turn(lock, 0.05):
         pass
 
@@ -90,6 +100,20 @@ def test_the_turn_of_a_killed_process_goes_on_to_the_next(tmp_path: Path) -> Non
         pass
     process.wait()
     process.stdout.close()
+
+
+def test_who_writes_again_and_again_keeps_nobody_else_waiting(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", _AGAIN_AND_AGAIN, str(tmp_path / "lock")], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    try:
+        for _ in range(20):
+            with turn(tmp_path / "lock", 5):
+                pass
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 def test_eight_threads_lose_no_write_over_the_connection_a_server_keeps(held: Workspace) -> None:
