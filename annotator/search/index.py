@@ -24,6 +24,7 @@ from annotator.errors import Conflict, StoreError
 from annotator.model import Chunk
 from annotator.search.fields import FORMAT, fields_of, prepare, schema
 from annotator.search.fuzzy import Vocabulary
+from annotator.search.memory import give_back
 from annotator.store import corpus
 from annotator.store.database import Workspace
 
@@ -198,6 +199,7 @@ def _write(index: tantivy.Index, changes: Iterable[tuple[str, Chunk | None]], *,
     `replace` deletes what the id had before. One indexing thread keeps chunks in their order, so that equal
     scores rank the same in every build.
     """
+    give_back()
     writer = index.writer(_HEAP, 1)
     indexed = removed = 0
     for chunk_id, chunk in changes:

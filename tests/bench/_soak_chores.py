@@ -13,15 +13,17 @@ from typing import Any
 
 from annotator.errors import Conflict
 from annotator.gold.verify import verify
-from annotator.services import backup, chunk_table, gold, overview, search
+from annotator.services import backup, chunk_table, gold, labelling, overview, search
 from annotator.services.importing import import_judgments, import_queries, import_run
+from annotator.services.labelling import Operation
+from annotator.store import corpus
 from annotator.store.database import Workspace
 from tests.bench._soak_people import Diary, Pace, Paced, candidate_ids
 
 __all__ = ["CHORES", "ROWS", "do", "make_table"]
 
-ROWS = 200
-"""Rows of each imported file."""
+ROWS = {"annotator": 200, "owner": 10, "run": 200}
+"""Rows of each imported file: judgments of somebody new, questions of a new owner, a run."""
 
 
 class Chore(Paced):
@@ -64,28 +66,29 @@ class Import(Chore):
         what = ("annotator", "owner", "run")[number % 3]
         if what == "annotator":
             ids = self._live()
-            rows = [f"q{row % 4},{ids[row // 4]},{row % 4},said before" for row in range(ROWS)]
+            rows = [f"q{row % 4},{ids[row // 4]},{row % 4},said before" for row in range(ROWS[what])]
             data = "\n".join(["query_id,chunk_id,grade,reason", *rows])
             import_judgments(self.workspace, "Ada", (f"{name}.csv", data.encode()), annotator=name)
         elif what == "owner":
-            rows = [f"{name}-{row},What does rule {row} of {name} say?,{name}" for row in range(ROWS)]
+            rows = [f"{name}-{row},What does rule {row} of {name} say?,{name}" for row in range(ROWS[what])]
             import_queries(
                 self.workspace, "Ada", (f"{name}.csv", "\n".join(["query_id,question,owner", *rows]).encode())
             )
         else:
-            answers = {f"q{row}": candidate_ids(f"q{row}")[: 10 + number % 20] for row in range(ROWS)}
+            answers = {f"q{row}": candidate_ids(f"q{row}")[: 10 + number % 20] for row in range(ROWS[what])}
             import_run(self.workspace, "Ada", (f"{name}.json", json.dumps(answers).encode()), name=name)
         self.diary.note(do="import", what=what, name=name)
 
     def _live(self) -> list[str]:
         with self.workspace.read() as connection:
-            return [row[0] for row in connection.execute("SELECT chunk_id FROM chunks ORDER BY row LIMIT ?", (ROWS,))]
+            return [row[0] for row in connection.execute("SELECT chunk_id FROM chunks ORDER BY row LIMIT 50")]
 
 
 class Release(Chore):
-    """Freezes versions and writes each out in one form after the other."""
+    """Freezes versions and writes each out in one form after the other; something is beyond dispute in each."""
 
     def act(self) -> None:
+        self._settle()
         new = gold.release(self.workspace, "Ada", allow_open=True)
         self.diary.note(do="release", version=new.version, digest=new.digest, counts=new.manifest["counts"])
         form = list(gold.FORMATS)[new.version % len(gold.FORMATS)]
@@ -94,6 +97,26 @@ class Release(Chore):
         if form == "native" and not verify(path).intact:
             self.diary.note(failed=f"{path.name} is not whole")
         self.diary.note(do="export", path=str(path))
+
+    def _settle(self) -> None:
+        """Grade a chunk of the question that nobody else grades."""
+        with self.workspace.read() as connection:
+            _, chunk = corpus.browse(connection, limit=1)[0]
+        labelling.apply(
+            self.workspace,
+            "Ada",
+            [
+                Operation(
+                    id=f"settled-{next(self.number)}",
+                    kind="judge",
+                    who="Ada",
+                    query_id="settled",
+                    chunk_id=chunk.chunk_id,
+                    sha256=chunk.sha256,
+                    grade=self.chance.randrange(1, 4),
+                )
+            ],
+        )
 
 
 class Backup(Chore):
@@ -113,10 +136,11 @@ class Backup(Chore):
 CHORES: Mapping[str, type[Chore]] = {"sync": Sync, "import": Import, "release": Release, "backup": Backup}
 
 
-def do(name: str, home: Path, pace: Pace, folder: Path) -> None:
-    """Do a chore in this process until the time is over."""
+def do(name: str, home: Path, pace: Pace, folder: Path, start: threading.Barrier) -> None:
+    """Do a chore in this process until the time is over, once all processes are there."""
     workspace = Workspace(home)
     workspace.open()
+    start.wait(120)
     CHORES[name](workspace, name, Diary(folder / f"{name}.jsonl"), pace).go()
 
 
@@ -132,7 +156,7 @@ def _change(path: Path, one: Chore) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         count = connection.execute("SELECT MAX(CAST(substr(chunk_id, 2) AS INTEGER)) + 1 FROM chunks").fetchone()[0]
         revision = one.chance.getrandbits(32)
-        numbers = one.chance.sample(range(count), count // 30)
+        numbers = one.chance.sample(range(1, count), count // 30)  # the first one stays as it is
         connection.executemany("DELETE FROM chunks WHERE chunk_id = ?", ((f"c{number}",) for number in numbers))
         back = [number for number in numbers if one.chance.random() < 0.95]
         new = range(count, count + len(numbers) - len(back))

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 from annotator.errors import AnnotatorError, Conflict, NotFound
@@ -25,17 +26,19 @@ from annotator.store.database import Workspace
 
 __all__ = ["CANDIDATES", "Diary", "Pace", "Paced", "candidate_ids", "memory", "work"]
 
+_ALL_THERE = 120.0
+"""Seconds within which all processes have to be ready."""
 CANDIDATES = 40
 """Chunks that are looked at for one question: few enough for people to meet on them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """When all begin (time.time()), for how many seconds, and the seconds from one thing a person does to the next."""
+    """For how many seconds, the seconds from one thing a person does to the next, and when it began (time.time())."""
 
-    begins: float
     seconds: float
     period: float
+    begins: float = 0.0
 
 
 class Diary:
@@ -65,8 +68,9 @@ class Paced:
 
     def go(self) -> None:
         """Work until the time is over."""
-        due = self.pace.begins + self.chance.uniform(0, self.pace.period)
-        end = self.pace.begins + self.pace.seconds
+        begins = time.time()
+        due = begins + self.chance.uniform(0, self.pace.period)
+        end = begins + self.pace.seconds
         while due < end:
             time.sleep(max(0.0, due - time.time()))
             try:
@@ -78,6 +82,9 @@ class Paced:
     def act(self) -> None:
         """Do one thing."""
         raise NotImplementedError
+
+    def prepare(self) -> None:
+        """Do what has its first time, so that memory is that of somebody at work from the beginning."""
 
     def saved(self, facts: Mapping[str, object], save: Callable[[], str]) -> bool:
         """Save something and write down what came of it: "" from `save` is an acknowledgement, all else a refusal."""
@@ -118,6 +125,12 @@ class Annotator(Paced):
             self._done.append(operation)
             if kind == "twice":  # the answer was lost on its way, so the screen sends it again
                 labelling.apply(self.workspace, self.who, [operation])
+
+    def prepare(self) -> None:
+        for _ in range(5):
+            self._looked_at(None)
+            for mode in search.MODES:
+                search.search(self.workspace, "What does section 3 of the articel say?", mode=mode)
 
     def _looked_at(self, again: Operation | None) -> tuple[str, Candidate] | None:
         query_id = again.query_id if again else f"q{self.chance.randrange(_questions(self.workspace))}"
@@ -213,19 +226,21 @@ class Reviewer(Paced):
 def candidate_ids(query_id: str) -> list[str]:
     """Return the chunks that people look at for a question."""
     begin = int(hashlib.sha256(query_id.encode()).hexdigest(), 16)
-    return [f"c{(begin + step * 7) % 1_000}" for step in range(CANDIDATES)]
+    return [f"c{1 + (begin + step * 7) % 1_000}" for step in range(CANDIDATES)]
 
 
-def work(home: Path, names: Mapping[str, str], pace: Pace, folder: Path) -> None:
-    """Have these people (name to role) work in this process, a thread each."""
+def work(home: Path, names: Mapping[str, str], pace: Pace, folder: Path, start: Barrier) -> None:
+    """Have these people (name to role) work in this process, a thread each, once all processes are there."""
     workspace = Workspace(home)
     workspace.open()
     holder = workspace.hold()  # as the server does
     diary = Diary(folder / f"{next(iter(names))}.jsonl")
     kinds: dict[str, type[Paced]] = {"annotator": Annotator, "reviewer": Reviewer}
-    threads = [
-        threading.Thread(target=kinds[role](workspace, who, diary, pace).go, name=who) for who, role in names.items()
-    ]
+    staff = [kinds[role](workspace, who, diary, pace) for who, role in names.items()]
+    for one in staff:
+        one.prepare()
+    start.wait(_ALL_THERE)
+    threads = [threading.Thread(target=one.go) for one in staff]
     for one in threads:
         one.start()
     while any(one.is_alive() for one in threads):
