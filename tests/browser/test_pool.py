@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -11,11 +15,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from annotator.model import Query, Run, RunQuery
-from annotator.services import pools
+from annotator.services import chunk_table, gold, pools
 from annotator.services.pools import Build
+from annotator.services.workspace import init
 from annotator.store import queries, runs
 from annotator.store.database import Workspace
-from tests.browser.app import App, idle, open_page
+from tests.browser.app import ROOT, App, idle, open_page
 from tests.conftest import HANDBOOK, make_workspace
 
 pytestmark = pytest.mark.browser
@@ -166,3 +171,57 @@ def test_a_hole_of_the_metrics_page_links_to_grading_it(chromium: Browser, app: 
     chunk = page.locator(".an-hit code").first.inner_text()
     link.click()
     expect(page.locator(".row[aria-selected]")).to_have_attribute("data-id", chunk)
+
+
+@pytest.fixture
+def printed_twice(tmp_path: Path) -> Workspace:
+    """The demo with two copies of a clause, pools over them, and its version 1."""
+    made = init(tmp_path / "workspace", who="Ana", demo=True)
+    table = tmp_path / "chunks.db"
+    shutil.copy(ROOT / "data" / "demo" / "chunks.db", table)
+    with closing(sqlite3.connect(table)) as connection, connection:
+        for copy, title in (("handbook", "Staff handbook › Expenses"), ("intranet", "Intranet › Travel")):
+            connection.execute(
+                "INSERT INTO chunks SELECT ?, ?, ?, 0, text, metadata FROM chunks WHERE chunk_id = ?",
+                (f"{copy}#receipts", copy, title, "policy-travel-v2#receipts"),
+            )
+    chunk_table.connect(made, "Ana", f"sqlite:///{table}", table="chunks")
+    chunk_table.sync(made, "Ana")
+    pools.build(made, "Ana", Build(("hybrid", "dense", "bm25"), "words", "", 20))
+    gold.release(made, "Ana", allow_open=True)
+    return made
+
+
+def picture(page: Page, name: str) -> None:
+    if os.environ.get("ANNOTATOR_PICTURES") == "1":
+        page.mouse.move(2, 2)
+        page.wait_for_timeout(900)
+        page.screenshot(path=ROOT / "docs" / f"{name}.png")
+
+
+def test_a_pool_and_a_trace_of_the_demo_as_the_guide_shows_them(chromium: Browser, printed_twice: Workspace) -> None:
+    app = App(printed_twice.home)
+    try:
+        page = open_page(chromium, f"{app.url}/annotate?query=KW-006", "Ana")
+        page.locator(".row[aria-selected]").wait_for()
+        idle(page)
+        page.get_by_text("Pool", exact=True).click()
+        expect(page.locator(".listfoot")).to_contain_text("from 4 sources, depth 20")
+        idle(page)
+        page.locator(".row[data-id='policy-travel-v2#receipts']").click()
+        page.keyboard.press("3")
+        expect(page.locator(".alike")).to_have_text("dGrade 2 near-duplicates the same")
+        saved(page)
+        page.locator(".row[data-id='intranet#receipts']").scroll_into_view_if_needed()
+        picture(page, "pool")
+        page.goto(f"{app.url}/metrics")
+        page.get_by_role("radio", name="Diagnosis", exact=True).click()
+        expect(page.get_by_text("What the retriever did")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("Filtered out by freshness").first).to_be_visible()
+        idle(page)
+        page.set_viewport_size({"width": 1440, "height": 1480})
+        page.get_by_role("heading", name="Filtered out").scroll_into_view_if_needed()
+        page.locator("[data-testid='stMain']").evaluate("(one) => one.scrollBy(0, 900)")
+        picture(page, "trace")
+    finally:
+        app.stop()
