@@ -109,5 +109,9 @@ def _advice(relation: Relation, column: str, usual: str, vector: str) -> str:
     over = _quoted(vector) if vector else f"to_tsvector('{config}', {_quoted(column)})"
     # A partitioned table cannot have an index made beside running writes.
     how = "" if relation.kind == "p" else " CONCURRENTLY"
-    told = "" if vector else f" ({config} is this database's usual configuration; take the one of the texts' language.)"
+    told = (
+        ""
+        if vector
+        else f"\n{config} is the usual configuration of this database; take the one of the texts' language."
+    )
     return f"Its owner can make one, while it is in use:\nCREATE INDEX{how} ON {table} USING gin ({over});{told}"

@@ -6,10 +6,13 @@ The question above it is `question.py`.
 from __future__ import annotations
 
 import hashlib
+import math
+import time
 from collections.abc import Mapping
 
 import streamlit as st
 
+from annotator.errors import AnnotatorError
 from annotator.model import Query
 from annotator.services import labelling, pools, search, similar
 from annotator.services.queue import Desk
@@ -21,6 +24,8 @@ from annotator.ui.workbench import Listing
 __all__ = ["bench"]
 
 PAGE_SIZE = 25
+_AGAIN_SECONDS = 20.0
+"""How long a live table that did not answer is not asked the same again."""
 _TABS = ("Search", "Pool", "Neighbours", "Judged")
 _SIMILAR = "Similar"
 _ASKED = "annotate.similar"
@@ -118,17 +123,21 @@ def _search(session: Session, query: Query, typed: str, mode: str, where: dict[s
     page = _page(page_key, token)
     # What was found stays as it is until the next search or visit: a sync must not move rows under the reader.
     kept = st.session_state.get("annotate.found")
-    if kept is None or kept[0] != (token, page):
+    if kept is None or kept[0] != (token, page) or time.monotonic() > kept[2]:
         st.session_state.pop("annotate.list", None)
-        offset = page * PAGE_SIZE
-        kept = (
-            (token, page),
-            search.search(session.workspace, words, mode=mode, limit=PAGE_SIZE, offset=offset, where=where),
-        )
+        again = math.inf
+        try:
+            result = search.search(
+                session.workspace, words, mode=mode, limit=PAGE_SIZE, offset=page * PAGE_SIZE, where=where
+            )
+        except AnnotatorError as error:  # a live table that does not answer must not take the workbench away
+            result, again = SearchResult(0, (), 0.0, _calmly(error)), time.monotonic() + _AGAIN_SECONDS
+        kept = ((token, page), result, again)
         st.session_state["annotate.found"] = kept
     found: SearchResult = kept[1]
     pages = min(40, -(-found.total // PAGE_SIZE)) or 1
-    counted = f"{found.total} found" if typed.strip() else f"{found.total} near the question"
+    number = f"{found.total}{'+' if found.more else ''}"
+    counted = f"{number} found" if typed.strip() else f"{number} near the question"
     return Listing(
         token=f"{token}:{page}",
         ids=tuple(hit.chunk_id for hit in found.hits),
@@ -148,7 +157,10 @@ def _other(session: Session, query: Query, tab: str, page_key: str, like: str) -
     kept = st.session_state.get("annotate.list")
     name = f"{session.who}\n{query.query_id}\n{tab}"
     if kept is None or kept[0] != name:
-        kept = (name, *_listed(session, query.query_id, tab, like))
+        try:
+            kept = (name, *_listed(session, query.query_id, tab, like), _ADVICE[tab])
+        except AnnotatorError as error:
+            kept = (name, {}, "", _calmly(error))
         st.session_state["annotate.list"] = kept
         st.session_state.pop("annotate.found", None)
         st.session_state[page_key] = 0
@@ -164,10 +176,14 @@ def _other(session: Session, query: Query, tab: str, page_key: str, like: str) -
         counted=blocks.count(len(ids), "chunk") + found,
         page=page,
         pages=-(-len(ids) // PAGE_SIZE) or 1,
-        advice=_ADVICE[tab],
+        advice=kept[3],
         marks=marks,
         whys=whys,
     )
+
+
+def _calmly(error: AnnotatorError) -> str:
+    return f"The chunk table could not be searched just now. What was graded is saved.\n\n{error.message}\n{error.hint}"
 
 
 def _listed(session: Session, query_id: str, tab: str, like: str) -> tuple[Mapping[str, str], str]:

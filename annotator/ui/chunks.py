@@ -20,6 +20,7 @@ _PAGE = 50
 _FOUND = 20
 _READING_HEIGHT = 600
 _LIST_HEIGHT = 640  # as high as the reading pane with its line above
+_NOTHING_YET = "Nothing was looked at yet: the table is searched in place, and what a search shows is kept here."
 _MODES = {"words": "words", "fuzzy": "typos allowed", "id": "chunk id"}
 
 
@@ -28,7 +29,7 @@ def header(session: Session, state: TableState) -> None:
     left, right = st.columns([0.62, 0.38], vertical_alignment="center")
     with left:
         synced = f"synced {blocks.moment(state.last.finished_at)}" if state.last else "not synced yet"
-        blocks.title("Chunks", [blocks.count(state.count, "chunk"), synced, state.url, state.table])
+        blocks.title("Chunks", [syncing.size(state), synced, state.url, state.table])
     with right:
         if state.url:
             syncing.button(session, primary=state.last is None)
@@ -74,7 +75,8 @@ def _documents(session: Session) -> None:
     rows = chunks.documents(session.workspace, after=pages.here, limit=_PAGE + 1)
     shown = rows[:_PAGE]
     if not shown:
-        text.box("The chunks of this table belong to no documents. All of them stand under “All chunks”.")
+        held = "The chunks of this table belong to no documents. All of them stand under “All chunks”."
+        text.box(_NOTHING_YET if _in_place(session) else held)
         return
     left, right = st.columns([0.42, 0.58], gap="medium")
     with left:
@@ -99,12 +101,16 @@ def _documents(session: Session) -> None:
         _read(session, linked or chosen)
 
 
+def _in_place(session: Session) -> bool:
+    return chunks.state(session.workspace).in_place
+
+
 def _all_chunks(session: Session) -> None:
     pages = Pages("rows", 0)
     rows = chunks.browse(session.workspace, after_row=pages.here, limit=_PAGE + 1)
     shown = {chunk.chunk_id: chunk for _, chunk in rows[:_PAGE]}
     if not shown:
-        text.box("The chunk table is empty. Sync it.")
+        text.box(_NOTHING_YET if _in_place(session) else "The chunk table is empty. Sync it.")
         return
     left, right = st.columns([0.5, 0.5], gap="medium")
     with left:
@@ -174,7 +180,7 @@ def _search(session: Session) -> None:
         return
     pages = Pages("found", 0, f"{mode}\n{typed}")
     found = search.search(session.workspace, typed, mode=mode, limit=_FOUND, offset=pages.here)
-    text.line([f"{found.total:,} found", f"{found.seconds * 1000:.0f} ms"])
+    text.line([f"{found.total:,}{'+' if found.more else ''} found", f"{found.seconds * 1000:.0f} ms"])
     if not found.hits:
         text.box(found.advice or "Nothing found.")
         return

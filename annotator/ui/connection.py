@@ -22,6 +22,11 @@ _FIELDS = {
     "position": "Place in the document",
 }
 _NONE = "(none)"
+_LIVE = "Search it in place"
+_WAYS = {
+    "Read it into the workspace": "Best up to some million chunks: found fastest, and its server is left alone.",
+    _LIVE: "For tables too large for that: its own server searches, and only what people were shown is kept here.",
+}
 _LOOKED = "connection.url"
 
 
@@ -44,7 +49,10 @@ def show(session: Session) -> None:
 def _connected(session: Session, state: chunks.TableState) -> None:
     columns = settings.table_columns(session.workspace)
     mapped = [f"{label.lower()}: {columns[field]}" for field, label in _FIELDS.items() if columns.get(field)]
-    synced = f"{blocks.count(state.count, 'chunk')}, {blocks.moment(state.last.finished_at)}" if state.last else "never"
+    held = syncing.size(state)
+    synced = f"{held}, {blocks.moment(state.last.finished_at)}" if state.last else "never"
+    if state.in_place and not state.last:
+        synced = f"not needed before work begins; {held}"
     blocks.pairs(
         [
             Pair("Address", state.url),
@@ -88,11 +96,34 @@ def _look(session: Session, url: str) -> None:
     if seen.missing:
         missing = " and ".join(_FIELDS[field].lower() for field in seen.missing)
         text.box(f"Choose the column that holds the {missing}.", "warn")
-    if st.button("Connect and sync", type="primary", key="connection.save", disabled=bool(seen.missing)):
-        chunk_table.connect(session.workspace, session.who, url, table, chosen)
+    in_place = _in_place(seen, f"{url}\n{table}")
+    refused = in_place and seen.offer is not None and not seen.offer.possible
+    label = "Connect" if in_place else "Connect and sync"
+    if st.button(label, type="primary", key="connection.save", disabled=bool(seen.missing) or refused):
+        chunk_table.connect(session.workspace, session.who, url, table, chosen, search_in_place=in_place)
         st.session_state.pop(_LOOKED, None)
-        syncing.run(session)
+        if not in_place:
+            syncing.run(session)
         st.rerun()
+
+
+def _in_place(seen: Preview, mark: str) -> bool:
+    """Let a table that can be searched where it is be connected that way; say what is missing where it cannot."""
+    if seen.offer is None:
+        return False
+    chosen = st.radio(
+        "How it is searched",
+        list(_WAYS),
+        captions=list(_WAYS.values()),
+        key=f"connection.way:{mark}",
+    )
+    if chosen != _LIVE:
+        return False
+    if seen.offer.possible:
+        text.line([f"By {seen.offer.said}.", *seen.offer.notes])
+    else:
+        text.box(seen.offer.said, "warn")
+    return True
 
 
 def _mapping(guessed: Preview, mark: str) -> Mapping[str, str]:

@@ -88,9 +88,13 @@ def workspace(found: Home) -> None:
     """Show the state of the chunk table, the latest version and the latest run."""
     blocks.heading("Workspace")
     synced = f"chunks, synced {blocks.moment(found.last_sync.finished_at)}" if found.last_sync else "never synced"
+    size, state = f"{found.chunks:,}", synced if found.connected else "no table is connected"
+    if found.in_place:
+        size = f"about {found.about:,}" if found.about is not None else "in place"
+        state = f"chunks in the live table; {found.chunks:,} looked at"
     drift = "judged chunks changed or vanished" if found.drift else "every judged chunk is as it was judged"
     shown = [
-        Tile("Chunk table", f"{found.chunks:,}", synced if found.connected else "no table is connected"),
+        Tile("Chunk table", size, state),
         Tile("Drift", f"{found.drift:,}", drift),
     ]
     if (version := found.latest_version) is not None:

@@ -9,10 +9,11 @@ import streamlit as st
 from annotator.errors import AnnotatorError, InputError
 from annotator.services import chunk_table, search
 from annotator.services.chunk_table import Duplicates, SyncResult
+from annotator.services.chunks import TableState
 from annotator.ui import blocks, text
 from annotator.ui.shell import Session
 
-__all__ = ["button", "outcome", "run"]
+__all__ = ["button", "outcome", "run", "size"]
 
 _DUPLICATES: Final[dict[Duplicates, str]] = {
     "refuse": "refuse the sync and list them",
@@ -21,6 +22,14 @@ _DUPLICATES: Final[dict[Duplicates, str]] = {
 }
 _DONE = "syncing.done"
 _FAILED = "syncing.failed"
+
+
+def size(state: TableState) -> str:
+    """Say how many chunks there are; of a table searched in place, how many about, and how many were looked at."""
+    if not state.in_place:
+        return blocks.count(state.count, "chunk")
+    there = f"about {blocks.count(state.about, 'chunk')}" if state.about is not None else "chunks"
+    return f"{there} in the live table (searched in place), {state.count:,} looked at"
 
 
 def button(session: Session, *, primary: bool = True) -> None:

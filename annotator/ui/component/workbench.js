@@ -600,8 +600,10 @@ class Workbench {
     this.before.replaceChildren();
     this.after.replaceChildren();
     const fetch = () => this.setTrigger("around", item.id);
-    if (item.place > 1) this.before.append(button("quiet", "◂ chunk before", fetch));
-    if (item.place && item.place < item.siblings) this.after.append(button("quiet", "chunk after ▸", fetch));
+    // Of a table searched in place, a chunk's place is known once its document was asked for.
+    const unplaced = item.doc && !item.place;
+    if (unplaced || item.place > 1) this.before.append(button("quiet", "◂ chunk before", fetch));
+    if (unplaced || (item.place && item.place < item.siblings)) this.after.append(button("quiet", "chunk after ▸", fetch));
     this.scroll.scrollTop = 0;
     if (item.cut) this.after.prepend(make("div", "cut", item.cut));
     this.renderText();
@@ -655,7 +657,10 @@ class Workbench {
     if (id !== this.selected) return;
     if (message) this.say(message);
     for (const [node, chunk] of [[this.before, before], [this.after, after]]) {
-      if (!chunk) continue;
+      if (!chunk) {
+        if (!message) node.querySelector("button")?.remove();
+        continue;
+      }
       const block = make("div", "neighbour");
       const text = make("div", "", chunk.text);
       text.dir = "auto";
