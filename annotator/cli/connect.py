@@ -55,10 +55,10 @@ def command(
 ) -> None:
     """Set the live chunk table. It is only ever read; `sync` brings its chunks in.
 
-    URL is postgresql://…, sqlite:///file.db, a file .jsonl, .ndjson, .csv, .tsv (each also .gz), .parquet or .duckdb,
-    or a folder of Chroma, LanceDB, Qdrant (local) or Parquet files. A password is never stored: write ${NAME} in its
-    place and set that environment variable. Columns with usual names are found by themselves; metadata.page names a
-    key of a JSON column.
+    URL is postgresql://…, opensearch://…, elasticsearch://…, qdrant://…, sqlite:///file.db, a file .jsonl, .ndjson,
+    .csv, .tsv (each also .gz), .parquet or .duckdb, or a folder of Chroma, LanceDB, Qdrant (local) or Parquet files. A
+    password is never stored: write ${NAME} in its place and set that environment variable. Columns with usual names
+    are found by themselves; metadata.page names a key of a JSON column.
     """
     from annotator.services.chunk_table import connect
 

@@ -43,6 +43,11 @@ def remember(workspace: Workspace, rows: Sequence[SourceRow], whole: str = "") -
             [(*row[1:7], text_hash(row[2]), digest, sync_id) for row, digest in new],
         )
         connection.executemany("DELETE FROM removed_chunks WHERE chunk_id = ?", [(row[1],) for row, _ in new])
+        if whole and any(row[5] is None for row in rows):
+            # Without places the order of the table counts, not the order in which the chunks were looked at.
+            last = connection.execute("SELECT MAX(row) FROM chunks").fetchone()[0]
+            order = [(last + at, chunk_id) for at, chunk_id in enumerate(found, 1)]
+            connection.executemany("UPDATE chunks SET row = ? WHERE chunk_id = ?", order)
         if whole:
             connection.execute("INSERT INTO whole_documents VALUES (?) ON CONFLICT DO NOTHING", (whole,))
 

@@ -6,11 +6,14 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from annotator.errors import InputError
 from annotator.tables.table import Table
+
+if TYPE_CHECKING:
+    from annotator.tables.http import Service
 
 __all__ = ["absolute", "expand", "list_tables", "open_table", "refuse_password"]
 
@@ -18,10 +21,13 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SQLITE = "sqlite:///"
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
 _POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?://")
+_SERVICE = re.compile(r"(opensearch|elasticsearch|qdrant)(s|\+https)?://")
+_SECRETS = frozenset(("api_key", "apikey", "token"))
 _SEVERAL = frozenset(("sqlite", "duckdb", "chroma", "lance", "qdrant"))
 _KINDS = (
-    "Known are postgresql://…, sqlite:///file.db, files .jsonl, .ndjson, .csv, .tsv (each also .gz), .parquet and "
-    ".duckdb, and folders of Chroma, LanceDB, Qdrant (local) or Parquet files."
+    "Known are postgresql://…, opensearch://…, elasticsearch://…, qdrant://…, sqlite:///file.db, files .jsonl, "
+    ".ndjson, .csv, .tsv (each also .gz), .parquet and .duckdb, and "
+    "folders of Chroma, LanceDB, Qdrant (local) or Parquet files."
 )
 
 
@@ -32,6 +38,8 @@ def open_table(url: str, table: str = "") -> Table:
         from annotator.tables.postgres import open_postgres
 
         return open_postgres(*database, table)
+    if service := _service(url):
+        return _served(service).open(service, table)
     kind, path = _place(url)
     if kind in _SEVERAL:
         return _store(kind).open(path, table)
@@ -59,6 +67,8 @@ def list_tables(url: str) -> list[str]:
         from annotator.tables.postgres import postgres_names
 
         return postgres_names(*database)
+    if service := _service(url):
+        return _served(service).names(service)
     kind, path = _place(url)
     return _store(kind).names(path) if kind in _SEVERAL else []
 
@@ -85,7 +95,7 @@ def refuse_password(url: str) -> None:
         raise InputError("The address of the chunk table cannot be read.", hint=_KINDS) from None
     # The user part ends at the last @, whatever a password may hold.
     _, colon, password = parts.netloc.rpartition("@")[0].partition(":")
-    named = [value for name, value in parse_qsl(parts.query) if "password" in name.lower()]
+    named = [value for name, value in parse_qsl(parts.query) if "password" in name.lower() or name.lower() in _SECRETS]
     if any(value and not _VARIABLE.fullmatch(value) for value in [password if colon else "", *named]):
         raise InputError(
             "The address holds a password, which would be stored in the workspace.",
@@ -117,6 +127,37 @@ def _postgres(url: str) -> tuple[str, Callable[[str], str]] | None:
         return url, expand
     place = expand(url) if url.startswith("${") else ""
     return (place, str) if _POSTGRES.match(place) else None
+
+
+def _service(url: str) -> Service | None:
+    """Return the server behind an address of OpenSearch, Elasticsearch or Qdrant, None for another kind of table."""
+    place, fill = (expand(url), str) if url.startswith("${") else (url, expand)
+    match = _SERVICE.match(place)
+    if match is None:
+        return None
+    from annotator.tables.http import open_service
+
+    if match[1] == "qdrant":
+        return open_service(place, fill, "Qdrant", 6333, "api-key")
+    kind = {"opensearch": "OpenSearch", "elasticsearch": "Elasticsearch"}[match[1]]
+    return open_service(place, fill, kind, 9200, "Authorization ApiKey")
+
+
+class _Served(NamedTuple):
+    """How to open one table of a server, and how to list them."""
+
+    open: Callable[[Service, str], Table]
+    names: Callable[[Service], list[str]]
+
+
+def _served(service: Service) -> _Served:
+    if service.kind == "Qdrant":
+        from annotator.tables.qdrantserver import open_points, point_collections
+
+        return _Served(open_points, point_collections)
+    from annotator.tables.searchindex import index_names, open_index
+
+    return _Served(open_index, index_names)
 
 
 class _Store(NamedTuple):

@@ -118,7 +118,9 @@ class PostgresSearch:
             ", ".join(["{}"] * len(asked)), *((column(each, as_text=not each.is_plain), []) for each in asked)
         )
         named = self._all([self._in(place, [doc_id])])
-        query = combined("SELECT {} FROM {} AS t WHERE {}", chosen, self._source, named)
+        keys: list[Condition] = [(column(each), []) for each in self.table.relation.key]
+        order = f" ORDER BY {', '.join(['{}'] * len(keys))}" if keys else ""
+        query = combined(f"SELECT {{}} FROM {{}} AS t WHERE {{}}{order}", chosen, self._source, named, *keys)
         rows = self._within(SEARCH_SECONDS, lambda connection: connection.execute(*query).fetchall())
         return Batch(range(1, len(rows) + 1), list(zip(*rows, strict=True)) if rows else [[] for _ in columns])
 

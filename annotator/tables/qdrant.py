@@ -21,7 +21,7 @@ from annotator.tables.sqlitefile import reading
 from annotator.tables.table import BATCH_ROWS, WHOLE_RECORD, Batch, Column, Way
 from annotator.tables.values import as_stored
 
-__all__ = ["QdrantCollection", "open_qdrant", "qdrant_names"]
+__all__ = ["QdrantCollection", "open_qdrant", "qdrant_names", "record_of"]
 
 _STORED: Final = "storage.sqlite"
 _MODELS: Final = "qdrant_client.http.models.models"
@@ -145,8 +145,13 @@ def _record(point: bytes) -> Record | str:
     if not isinstance(found, _Values) or not hasattr(found, "values"):
         return "this is no point"
     payload = found.values.get("payload")
-    record: Record = {"id": found.values.get("id")}
-    for key, value in payload.items() if isinstance(payload, dict) else ():
+    return record_of(found.values.get("id"), payload if isinstance(payload, dict) else {})
+
+
+def record_of(point_id: object, payload: Mapping[str, object]) -> Record:
+    """Make a row of a point: its id and its payload."""
+    record: Record = {"id": point_id}
+    for key, value in payload.items():
         record["payload_id" if key == "id" else key] = value  # the point's own id is what retrievers answer with
     # LlamaIndex keeps the text nowhere but inside its own copy of the chunk.
     if "text" not in record and (inside := as_object(record.get(_LLAMA))):

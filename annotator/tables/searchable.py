@@ -72,7 +72,7 @@ class Searchable(Protocol):
         """Find chunks."""
 
     def document(self, doc_id: str, columns: Sequence[str]) -> Batch:
-        """Read the rows of a document, in any order."""
+        """Read the rows of a document, in the order of the table where it has one."""
 
     def texts_beginning(self, beginning: str) -> list[str]:
         """Return some texts that hold a word that begins so; for a table that does not forgive by itself."""

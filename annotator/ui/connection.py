@@ -72,7 +72,8 @@ def _choose(session: Session, *, again: bool) -> None:
             key="connection.address",
             placeholder="postgresql://reader:${DB_PASSWORD}@host/db, sqlite:///folder/handbook.db, a file or a folder",
             help="Files: `.jsonl`, `.csv`, `.tsv`, `.parquet`, `.duckdb`. Folders: Chroma, LanceDB, Qdrant (local), "
-            "Parquet files. The table is only ever read. A password is named, not written: `${DB_PASSWORD}` stands for "
+            "Parquet files. Servers: `postgresql://`, `opensearch://`, `elasticsearch://`, `qdrant://`. "
+            "The table is only ever read. A password is named, not written: `${DB_PASSWORD}` stands for "
             "the environment variable of the server this app runs on.",
         ).strip()
     with button:
