@@ -51,7 +51,9 @@ def parse(text: str, metadata_keys: Collection[str] = ()) -> Typed:
     for piece in _PIECE.finditer(text):
         key, phrase, word = piece["key"] or "", piece["phrase"] or "", piece["word"] or ""
         begins = piece.start() == 0 or text[piece.start() - 1].isspace()
-        if begins and not piece["minus"] and (word or phrase.strip()) and (key == _DOCUMENT or key in metadata_keys):
+        # a column may have no name, as the first one of many an export: words without a key are no filters of it
+        narrows = key and (key == _DOCUMENT or key in metadata_keys)
+        if begins and narrows and not piece["minus"] and (word or phrase.strip()):
             if key == _DOCUMENT:
                 doc_id = word or phrase
             else:

@@ -17,7 +17,7 @@ from annotator.model import Query
 from annotator.services import labelling, pools, search, similar
 from annotator.services.queue import Desk
 from annotator.services.search import SearchResult
-from annotator.ui import blocks, question, shell, workbench
+from annotator.ui import blocks, question, shell, text, workbench
 from annotator.ui.shell import Session
 from annotator.ui.workbench import Listing
 
@@ -109,8 +109,13 @@ def _filters(session: Session, query_id: str, *, disabled: bool) -> dict[str, st
         known = search.filters(session.workspace)
         if not known:
             st.caption("The chunk table has no metadata with few values to filter by.")
-        for name, values in known.items():
-            value = st.selectbox(name, values, index=None, key=f"filter:{query_id}:{name}", placeholder="any")
+        for place, (name, values) in enumerate(known.items(), 1):
+            with st.container(gap=None):
+                text.line([name or "(no name)"], quiet=False)  # a name is data, and labels read Markdown
+                value = st.selectbox(
+                    f"Value of filter {place}", values, index=None, key=f"filter:{query_id}:{name}", placeholder="any",
+                    label_visibility="collapsed",
+                )  # fmt: skip
             if value is not None:
                 chosen[name] = value
     return chosen

@@ -78,7 +78,7 @@ def page(name: str) -> str:
 
 def run() -> None:
     """Run the app: the entry script's whole content."""
-    st.set_page_config(page_title="Annotator", page_icon=str(Path(__file__).parent / "icon.png"), layout="wide")
+    _configure()
     st.html(f"<style>{_style()}</style>")
     known = pages()
     chosen = st.navigation(list(known.values()), position="hidden")
@@ -90,9 +90,15 @@ def run() -> None:
     warm_up()
 
 
+def _configure() -> None:
+    """Set the page up before any navigation: the icon of a page's own would be fetched from a font server."""
+    st.set_page_config(page_title="Annotator", page_icon=str(Path(__file__).parent / "icon.png"), layout="wide")
+
+
 def require(action: Action) -> Session:
     """Let the page go on only inside the app, with a workspace and a person who may do what the page is for."""
     if not st.session_state.get("shell.entered"):
+        _configure()
         st.navigation(list(pages().values()), position="hidden")
         st.rerun()
     with errors():

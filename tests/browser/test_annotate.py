@@ -281,12 +281,16 @@ def test_hostile_text_stays_text(chromium: Browser, app: App) -> None:
 def test_cold_deep_link_goes_through_the_guard(chromium: Browser, made: Workspace) -> None:
     cold = App(made.home)
     try:
-        page = open_page(chromium, f"{cold.url}/annotate?query=t10")
+        page = open_page(chromium, "about:blank")
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{cold.url}/annotate?query=t10")
         expect(page.get_by_text("Who is working?")).to_be_visible()
         assert page.locator(".bench").count() == 0
         page.context.add_cookies([{"name": "annotator_person", "value": "Ben", "url": cold.url}])
         page.goto(f"{cold.url}/annotate?query=t10")
         expect(page.locator(".an-question")).to_have_text("Refund question number 10")
+        assert [url for url in asked if not url.startswith((cold.url, "data:", "blob:"))] == []
     finally:
         cold.stop()
 

@@ -50,6 +50,11 @@ def test_nothing_is_nothing(text: str) -> None:
     assert parse(text).is_empty
 
 
+def test_a_column_without_a_name_makes_no_filters_of_words() -> None:
+    assert parse("refund :policy", {""}).where == ()
+    assert parse("refund :policy", {""}).words == ("refund", ":policy")
+
+
 @given(st.text())
 def test_every_text_has_a_meaning(text: str) -> None:
     assert isinstance(parse(text, {"a"}), Typed)

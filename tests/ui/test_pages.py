@@ -23,6 +23,7 @@ from annotator.services import (
     preview,
     questions,
     review,
+    search,
     settings,
     team,
 )
@@ -617,3 +618,10 @@ def _judged_relevant(workspace: Workspace) -> tuple[str, str]:
 def chunk_table_state(workspace: Workspace) -> int:
     with workspace.read() as connection:
         return corpus.count(connection)
+
+
+def test_the_names_of_filters_are_shown_as_data_and_not_as_labels(demo: Workspace, visit: Visit) -> None:
+    app = visit("annotate")
+    labels = [box.label for box in app.selectbox if str(box.key).startswith("filter:")]
+    assert labels == [f"Value of filter {place}" for place in range(1, len(labels) + 1)] != []
+    assert all(f"<bdi>{name}</bdi>" in shown(app) for name in search.filters(demo))
