@@ -8,6 +8,7 @@ session = shell.require("grade chunks")
 
 with shell.errors():
     desk = question.opened(session)
-    with st.container(key="desk", gap="small"):
-        question.header(session, desk)
-        annotate.bench(session, desk)
+    if desk is not None:
+        with st.container(key="desk", gap="small"):
+            question.header(session, desk)
+            annotate.bench(session, desk)

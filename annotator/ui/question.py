@@ -20,8 +20,12 @@ _STATES = {"draft": "draft: not in versions yet", "retired": "retired: not in ve
 _ALL_THE_SAME = "what you grade is kept all the same"
 
 
-def opened(session: Session) -> Desk:
-    """Return the desk for the question that was chosen, named by the address, or next; stop the page without one."""
+def opened(session: Session) -> Desk | None:
+    """Return the desk for the question that was chosen, named by the address, or next; None where a message stands.
+
+    The page then ends by itself: a run that is stopped would leave the former question's workbench its reruns, which
+    would be drawn over the message.
+    """
     left = st.session_state.get("annotate.after", "")
     asked = "" if left else st.session_state.get("annotate.query") or st.query_params.get("query", "")
     try:
@@ -32,33 +36,26 @@ def opened(session: Session) -> Desk:
             st.session_state.pop("annotate.query", None)
             st.query_params.clear()
             st.rerun()
-        st.stop()
+        return None
     if desk is None:
         text.box("There is no question to work on yet. Write the first one on the Queries page.")
         st.page_link(shell.page("queries"), label="Go to Queries", icon=":material/quiz:")
-        st.stop()
+        return None
     if isinstance(desk, Pause):
-        _pause(desk)
-        st.stop()
-    _follow(desk.query.query_id, asked)
-    st.query_params["query"] = desk.query.query_id
+        st.query_params.clear()
+    else:
+        st.query_params["query"] = desk.query.query_id
     # Not before the address has it: a second click may end this run.
     for name in ("annotate.query", "annotate.after"):
         st.session_state.pop(name, None)
+    if isinstance(desk, Pause):
+        _pause(desk)
+        return None
     return desk
-
-
-def _follow(query_id: str, asked: str) -> None:
-    """Have the search bring up the chunk that the address names beside its question; from then on the address names the
-    question alone, so that whoever goes on from there is not taken back."""
-    chunk_id = st.query_params.pop("chunk", "")
-    if chunk_id and asked == st.query_params.get("query"):
-        st.session_state.update({f"tab:{query_id}": "Search", f"search:{query_id}": chunk_id, f"mode:{query_id}": "id"})
 
 
 def _pause(found: Pause) -> None:
     """Say when there is something to do again."""
-    st.query_params.clear()
     these = "The last question is" if found.in_use == 1 else f"The last {found.in_use} questions are"
     wait = queue.minutes_until(found.free_at)
     blocks.title("Annotate")
