@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from annotator.cli import acting, echo_json, pass_workspace, progress, say_next, shown
-from annotator.errors import InputError
+from annotator.errors import Conflict, InputError
 from annotator.services.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def command(
 
     target = path or _named(name)
     asked = capture.questions(workspace, gold)
+    if bring and not target.exists():
+        _free(workspace, name)  # better told before the questions are asked
     retriever = _retriever(workspace, hook)
     try:
         with progress("Asking") as tell:
@@ -117,6 +119,13 @@ def _named(name: str) -> Path:
     if name.startswith((".", "-")) or Path(name).name != name or not name.isprintable() or "\\" in name:
         raise InputError(f"{name!r} cannot name a file.", hint="Name one with -o FILE.jsonl.")
     return Path(f"{name}.jsonl")
+
+
+def _free(workspace: Workspace, name: str) -> None:
+    from annotator.services.preview import stored_runs
+
+    if any(one.name == name for one in stored_runs(workspace)):
+        raise Conflict(f"There is a run with the name {name!r} already.", hint="Give this one another name.")
 
 
 def _retriever(workspace: Workspace, hook: str) -> Retriever:

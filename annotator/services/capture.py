@@ -19,6 +19,7 @@ from annotator.errors import Conflict, InputError, NotFound, StoreError
 from annotator.gold.goldset import GoldSet
 from annotator.model import RunQuery
 from annotator.services import gold as releases
+from annotator.services import in_place
 from annotator.services.asking import SECONDS, NoAnswer, Retriever, ask
 from annotator.store import imported, queries
 from annotator.store.database import Workspace
@@ -72,12 +73,14 @@ def questions(workspace: Workspace, version: str = "") -> Questions:
     Raises NotFound, and InputError where there is none or the gold set does not know their text.
     """
     newest = next(iter(releases.versions(workspace)), None)
-    if not version and newest is None:
+    if not version and newest is not None:
+        found = _of(GoldSet.load(releases.ensure_folder(workspace, newest.version)))
+    elif not version:
         with workspace.read() as connection:
             stored = queries.all_queries(connection, states=("open", "complete"))
         found = Questions("workspace", tuple((one.query_id, one.question) for one in stored))
     else:
-        found = _of(_gold(workspace, version or str(newest.version if newest else "")))
+        found = _of(_gold(workspace, version))
     if not found.asked:
         raise InputError("There is no question to ask.", hint="Add or import questions first.")
     return found
@@ -228,7 +231,8 @@ def _told(
 ) -> Captured:
     ids = dict.fromkeys(chunk_id for one in answers.values() for chunk_id in one.chunk_ids)
     with workspace.read() as connection:
-        known = imported.text_hashes(connection, ids)
+        # a table searched in place is known by what was looked at only, which says nothing of the others
+        known = dict.fromkeys(ids) if in_place.is_on_in(connection) else imported.text_hashes(connection, ids)
     return Captured(
         path=str(path),
         questions=len(wanted.asked),
@@ -242,7 +246,7 @@ def _told(
 
 
 def _gold(workspace: Workspace, named: str) -> GoldSet:
-    if Path(named).exists() and not named.isdecimal():
+    if Path(named).exists():
         return GoldSet.load(named)
     try:
         number = releases.version(workspace, named).version

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from annotator.errors import InputError, Problem
+from annotator.model import id_fault
 from annotator.search import identifiers
 from annotator.search.fuzzy import allowed_edits, meant_in
 from annotator.search.highlight import matcher
@@ -120,6 +121,8 @@ def search(
     started = time.perf_counter()
     live = _open(workspace)
     typed = _understood(workspace, text, doc_id, where or {})
+    if mode == "id" and (typed.doc_id, typed.where) != (doc_id, tuple((where or {}).items())):
+        typed = _as_id(workspace, text) or typed
     total, found, more = _found(live, typed, mode, max(1, limit), max(0, offset))
     rows = _fetch(live, [chunk_id for chunk_id, _ in found])
     remembered.remember(workspace, rows)
@@ -249,6 +252,16 @@ def _understood(workspace: Workspace, text: str, doc_id: str, where: Mapping[str
         keys: Sequence[str] = settings.get(connection, SAMPLE, {}).get("keys", ())
     typed = parse(text, frozenset(keys))
     return replace(typed, doc_id=doc_id or typed.doc_id, where=(*typed.where, *where.items()))
+
+
+def _as_id(workspace: Workspace, text: str) -> Typed | None:
+    """Take a text that looks like a filter as the id it is, where a chunk has it: doc:12#3."""
+    wanted = text.strip()
+    if id_fault(wanted):
+        return None
+    look_up(workspace, [wanted])
+    with workspace.read() as connection:
+        return Typed(wanted) if corpus.chunks(connection, [wanted]) else None
 
 
 def _found(

@@ -88,6 +88,15 @@ def test_with_import_the_run_is_in_the_workspace(place: Path, workspace: Workspa
     assert len(asked(place)) == number
 
 
+def test_a_name_that_is_taken_is_told_before_anything_is_asked(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", "--name", "mine", "--hook", "team_search:retrieve", "--import"]
+    assert main(command) == 0
+    number = len(asked(place))
+    assert main([*command, "-o", "other.jsonl"]) == 2
+    assert "There is a run with the name 'mine' already" in capsys.readouterr().err
+    assert len(asked(place)) == number
+
+
 def test_the_questions_are_those_of_a_version(place: Path, workspace: Workspace) -> None:
     import_judgments(workspace, "Ana", ("j.csv", b"query_id,chunk_id,annotator,grade\nq3,errors#1,Ana,3\n"))
     gold.release(workspace, "Ana")

@@ -152,6 +152,13 @@ def test_ids_are_found_whole_by_their_beginning_by_their_document_and_nearly(pla
     assert hits(placed, "zzz", mode="id") == []
 
 
+def test_an_id_that_looks_like_a_filter_is_found_as_an_id(postgres: Postgres, tmp_path: Path) -> None:
+    odd = "INSERT INTO handbook VALUES ('doc:12#3', 'd', '', 0, 'Some text.', '{}')"
+    placed = made(tmp_path, fill(postgres, "odd_ids", odd))
+    assert hits(placed, " doc:12#3", mode="id")[0] == "doc:12#3"
+    assert hits(placed, "doc:travel travel", mode="id")[0] == "travel#1"
+
+
 def test_pages_follow_one_another(placed: Workspace) -> None:
     every = hits(placed, "refunds", limit=10)
     assert hits(placed, "refunds", limit=2) + hits(placed, "refunds", limit=2, offset=2) == every[:4]

@@ -11,6 +11,7 @@ from annotator.errors import InputError
 from annotator.gold.textfile import decode, read_bytes, unpack
 from annotator.metrics.runfiles import read_run
 from annotator.model import Run, id_fault
+from annotator.services import in_place
 from annotator.services.importing.report import SHOWN_ROWS, ImportReport
 from annotator.services.importing.rows import Source
 from annotator.services.permission import require
@@ -74,6 +75,8 @@ def _unknown(connection: sqlite3.Connection, run: Run) -> Iterable[str]:
     other = [query_id for query_id in run.queries if query_id not in queries]
     if other:
         yield f"{len(other)} of {len(run.queries)} queries are not questions of this workspace{_examples(other)}"
+    if in_place.is_on_in(connection):  # the table is known by what was looked at only
+        return
     ids = dict.fromkeys(chain.from_iterable(one.chunk_ids for one in run.queries.values()))
     known = imported.text_hashes(connection, ids)
     gone = [chunk_id for chunk_id in ids if chunk_id not in known]
