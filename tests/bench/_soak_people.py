@@ -20,7 +20,7 @@ from typing import Any
 
 from annotator.errors import AnnotatorError, Conflict, NotFound
 from annotator.model import Evidence
-from annotator.services import labelling, review, search
+from annotator.services import labelling, queue, review, search
 from annotator.services.labelling import Candidate, Operation
 from annotator.store.database import Workspace
 
@@ -96,14 +96,21 @@ class Paced:
 
 
 class Annotator(Paced):
-    """Looks at candidates, grades, gives reasons and evidence, grades again, takes back, leaves drafts."""
+    """Takes questions from the queue or by a link, grades with reasons and evidence, takes back, leaves drafts.
+
+    Now and then a question is finished, skipped, or taken up again.
+    """
 
     def __init__(self, *anything: Any) -> None:
         super().__init__(*anything)
         self._done: deque[Operation] = deque(maxlen=30)  # each may still be taken back
 
     def act(self) -> None:
-        kind = self.chance.choices(("judge", "again", "undo", "draft", "twice"), (60, 12, 10, 12, 6))[0]
+        kinds = ("judge", "again", "undo", "draft", "twice", "finish", "skip", "take back")
+        kind = self.chance.choices(kinds, (56, 12, 10, 12, 5, 2, 1, 2))[0]
+        if kind in ("finish", "skip", "take back") and self._done:
+            self._step(kind, self.chance.choice(self._done).query_id)
+            return
         if kind == "undo" and self._done:
             last = self._done[-1]
             operation = Operation(
@@ -126,6 +133,23 @@ class Annotator(Paced):
             if kind == "twice":  # the answer was lost on its way, so the screen sends it again
                 labelling.apply(self.workspace, self.who, [operation])
 
+    def _step(self, kind: str, query_id: str) -> None:
+        """Say something about a question as a whole."""
+
+        def save() -> str:
+            try:
+                if kind == "finish":
+                    queue.finish(self.workspace, self.who, query_id)
+                elif kind == "skip":
+                    queue.skip(self.workspace, self.who, query_id, f"not mine {self._id()}")
+                else:
+                    queue.take_back(self.workspace, self.who, query_id)
+            except Conflict as error:  # all taken back since, or finished before
+                return error.message
+            return ""
+
+        self.saved({"do": kind, "id": self._id(), "query": query_id}, save)
+
     def prepare(self) -> None:
         for _ in range(5):
             self._looked_at(None)
@@ -133,9 +157,12 @@ class Annotator(Paced):
                 search.search(self.workspace, "What does section 3 of the articel say?", mode=mode)
 
     def _looked_at(self, again: Operation | None) -> tuple[str, Candidate] | None:
-        query_id = again.query_id if again else f"q{self.chance.randrange(_questions(self.workspace))}"
-        desk = labelling.desk(self.workspace, query_id)
-        if desk and self.chance.random() < 0.2:
+        linked = f"q{self.chance.randrange(_questions(self.workspace))}" if self.chance.random() < 0.7 else ""
+        desk = queue.desk(self.workspace, self.who, again.query_id if again else linked)
+        if not isinstance(desk, queue.Desk):  # nothing needs this person now
+            return None
+        query_id = desk.query.query_id
+        if self.chance.random() < 0.2:
             search.search(self.workspace, desk.query.question, mode=self.chance.choice(("words", "fuzzy")))
         ids = [again.chunk_id] if again else self.chance.sample(candidate_ids(query_id), 5)
         found = labelling.candidates(self.workspace, self.who, query_id, ids)

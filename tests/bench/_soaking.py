@@ -10,13 +10,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from annotator.gold.verify import verify
 from annotator.model import Person, Query
 from annotator.services import backup, chunk_table, gold, search
-from annotator.store import people, queries, versions
+from annotator.store import people, queries, settings, versions
 from annotator.store.database import Workspace
 from tests.bench import _soak_chores, _soak_people
 from tests.bench._people import SPAWN
@@ -25,6 +26,7 @@ from tests.bench._soak_people import Pace
 
 __all__ = ["Plan", "Soaked", "make", "soak"]
 
+OVERLAP = 3
 Note = dict[str, Any]
 
 
@@ -73,6 +75,7 @@ def make(folder: Path, plan: Plan) -> Workspace:
         for number in range(plan.questions):
             queries.add(connection, Query(f"q{number}", f"What does section {number % 12} say?"), "Ada")
         queries.add(connection, Query("settled", "What is said at first?"), "Ada")
+        settings.put(connection, "overlap", OVERLAP)
     chunk_table.connect(workspace, "Ada", f"sqlite:///{folder / 'table.db'}")
     chunk_table.sync(workspace, "Ada")
     search.bring_up_to_date(workspace)
@@ -172,7 +175,15 @@ def _figures(notes: list[Note], pace: Pace) -> dict[str, object]:
 
 
 def _kind(refused: str) -> str:
-    for words in ("changed", "no more", "Somebody judged", "running already", "open already"):
+    for words in (
+        "changed",
+        "no more",
+        "Somebody judged",
+        "running already",
+        "open already",
+        "nothing for this",
+        "finished this",
+    ):
         if words in refused:
             return words
     return refused
@@ -197,6 +208,7 @@ def _faults(workspace: Workspace, notes: list[Note]) -> Iterator[str]:
     with closing(sqlite3.connect(workspace.database)) as connection:
         yield from _record_faults(connection, done)
         yield from _standing_faults(connection, done)
+        yield from _queue_faults(connection, done)
         yield from _import_faults(connection, done)
     yield from _version_faults(workspace, done)
     yield from _backup_faults(workspace, done)
@@ -246,6 +258,39 @@ def _standing_faults(connection: sqlite3.Connection, done: list[Note]) -> Iterat
     different = {pair for pair in drafts.keys() | kept.keys() if drafts.get(pair) != kept.get(pair)}
     if different:
         yield f"{len(different)} drafts are others than the last written, e.g. of {min(different)}"
+
+
+def _queue_faults(connection: sqlite3.Connection, done: list[Note]) -> Iterator[str]:
+    """What people said about questions stands as they said it last, and no question is with more people than wanted."""
+    kinds = {"finish": "finished", "skip": "skipped", "take back": "returned"}
+    told: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for one in done:
+        if one["do"] in kinds:
+            told[one["who"], one["query"]].append(kinds[one["do"]])
+    stored: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for annotator, query_id, kind in connection.execute(
+        "SELECT annotator, query_id, kind FROM steps WHERE annotator = who ORDER BY step_id"
+    ):
+        stored[annotator, query_id].append(kind)
+    for key in told.keys() | stored.keys():
+        wanted, found = ([kind for kind, _ in groupby(steps[key])] for steps in (told, stored))
+        if wanted != found:
+            yield f"{key} said {wanted} of the question, the record has {found}"
+    other = connection.execute(
+        "SELECT COUNT(*) FROM current_steps c WHERE step_id <> (SELECT MAX(step_id) FROM steps s"
+        " WHERE s.query_id = c.query_id AND s.annotator = c.annotator)"
+    ).fetchone()[0]
+    if other:
+        yield f"{other} steps in force are not the last ones"
+    crowded = connection.execute(
+        """SELECT query_id, COUNT(*) FROM (
+               SELECT query_id, annotator FROM leases WHERE expires_at > strftime('%Y-%m-%dT%H:%M:%SZ')
+               UNION SELECT query_id, annotator FROM current_steps WHERE kind = 'finished')
+           WHERE query_id NOT IN (SELECT query_id FROM steps WHERE kind = 'returned')
+           GROUP BY query_id HAVING COUNT(*) > ?""",
+        (OVERLAP,),
+    )
+    yield from (f"question {query_id} is with {number} people" for query_id, number in crowded)
 
 
 def _import_faults(connection: sqlite3.Connection, done: list[Note]) -> Iterator[str]:
