@@ -37,12 +37,12 @@ class Wording:
 
     def says_the_same_as(self, other: Wording) -> bool:
         """Say whether the two are near-duplicates. Another number makes another text."""
-        from rapidfuzz import fuzz
-
         if len(self.terms & other.terms) < SHARED * max(len(self.terms), len(other.terms)):
             return False
         if any(any(map(str.isdigit, term)) for term in self.terms ^ other.terms):
             return False
+        from rapidfuzz import fuzz  # here, as most pairs do not get this far
+
         return bool(fuzz.ratio(self.words, other.words, score_cutoff=ALIKE))
 
 

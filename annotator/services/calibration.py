@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from annotator.model import Chunk, GoldLabel, Judgment, Query
 from annotator.review.agreement import Item, agreement
 from annotator.review.settle import Unsettled
+from annotator.services.examined import labels_of
 from annotator.services.permission import require
-from annotator.services.readiness import labels_of
 from annotator.store import corpus, judgments, people, queries
 from annotator.store import queue as kept
 from annotator.store.database import Workspace

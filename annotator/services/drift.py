@@ -18,9 +18,10 @@ from annotator.gold.goldset import GoldSet
 from annotator.gold.words import Piece, find_words, text_difference
 from annotator.model import Chunk, Evidence, GoldLabel, Judgment
 from annotator.services import in_place
+from annotator.services.examined import examine, labels_of
 from annotator.services.permission import require
-from annotator.services.readiness import examine, labels_of
 from annotator.store import corpus, drifted, events, judgments
+from annotator.store import labels as record
 from annotator.store.database import Workspace
 
 __all__ = [
@@ -103,7 +104,8 @@ def affected(workspace: Workspace) -> list[Affected]:
     documents: dict[str, str] = {}
     said: list[tuple[str, str, GoldLabel]] = []
     with workspace.read() as connection:
-        for one in examine(connection):
+        past = {chunk_id for chunk_id, _ in record.past_texts(connection)}
+        for one in examine(connection, record.queries_about(connection, past)):
             concerned = {chunk_id for item in one.blocks if item.kind == "drifted" for chunk_id in item.chunk_ids}
             for label in one.gold.gold:
                 if label.chunk_id in concerned:

@@ -20,16 +20,9 @@ from annotator.gold.export import FORMATS, Exported, download_name
 from annotator.gold.export import download as offered
 from annotator.gold.export import export as exported
 from annotator.gold.release import Case, build
+from annotator.services.examined import PART_OF_A_VERSION, Item, examine, pairs_unsettled, settling_rule
 from annotator.services.permission import require
-from annotator.services.readiness import (
-    PART_OF_A_VERSION,
-    Item,
-    Readiness,
-    examine,
-    pairs_unsettled,
-    readiness,
-    settling_rule,
-)
+from annotator.services.readiness import Readiness, readiness
 from annotator.store import corpus, events, judgments, queries, settings
 from annotator.store import versions as stored
 from annotator.store.database import Workspace, now

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from annotator.model import QUERY_STATES, Person, Query
 from annotator.review.coverage import Coverage, coverage
 from annotator.services import in_place, permission, queue
+from annotator.services.examined import pairs_unsettled
 from annotator.services.facets import facet_names, facet_targets
-from annotator.services.readiness import pairs_unsettled
 from annotator.store import corpus, counts, people, queries, runs, settings, versions
 from annotator.store.corpus import Sync
 from annotator.store.database import Workspace

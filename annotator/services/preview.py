@@ -6,7 +6,8 @@ Results are kept by the digests of gold set and run: both are content, so nothin
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
@@ -20,8 +21,9 @@ from annotator.metrics.measures import DEFINITIONS, Definition
 from annotator.model import Chunk, GoldQuery, Run
 from annotator.services import gold as releases
 from annotator.services import in_place
+from annotator.services.examined import examine
+from annotator.services.per_question import PerQuestion
 from annotator.services.permission import labels_blindly
-from annotator.services.readiness import examine
 from annotator.store import corpus, runs, versions
 from annotator.store.database import Workspace
 from annotator.store.runs import RunInfo
@@ -176,7 +178,8 @@ def _blind(workspace: Workspace, who: str) -> bool:
 
 def _live(workspace: Workspace) -> Yardstick:
     with workspace.read() as connection:
-        found = {one.query.query_id: one.gold for one in examine(connection)}
+        stands = dict(sorted(_standing.of(workspace, connection).items()))
+    found = {query_id: query for query_id, (query, _) in stands.items()}
     grades = {
         query_id: {label.chunk_id: label.relevance for label in query.gold}
         for query_id, query in found.items()
@@ -186,8 +189,21 @@ def _live(workspace: Workspace) -> Yardstick:
         raise Conflict(
             "No label is settled yet, so there is nothing to score against.", hint="Grade some chunks first."
         )
-    digest = sha256(json.dumps([_content(query) for query in found.values()], sort_keys=True).encode()).hexdigest()
+    digest = sha256(b"".join(one for _, one in stands.values())).hexdigest()
     return Yardstick(digest, GoldSet(grades, found, "labels as they stand", None, digest))
+
+
+def _settled(
+    connection: sqlite3.Connection, only: Collection[str] | None, _: object
+) -> Mapping[str, tuple[GoldQuery, bytes]]:
+    """Return each question with its settled labels, and a hash of both."""
+    return {
+        one.query.query_id: (one.gold, sha256(json.dumps(_content(one.gold), sort_keys=True).encode()).digest())
+        for one in examine(connection, only)
+    }
+
+
+_standing = PerQuestion(_settled)
 
 
 def _content(query: GoldQuery) -> list[object]:

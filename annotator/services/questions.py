@@ -17,9 +17,9 @@ from annotator.model import QUERY_STATES, Query, id_fault
 from annotator.review import lint as wording
 from annotator.review.lint import LintWarning
 from annotator.services import queue
+from annotator.services.examined import unsettled_of
 from annotator.services.facets import facet_names
 from annotator.services.permission import labels_blindly, require
-from annotator.services.readiness import unsettled_of
 from annotator.store import corpus, judgments, labels, queries
 from annotator.store import queue as steps
 from annotator.store.database import Workspace

@@ -17,8 +17,8 @@ from typing import Any, Final
 from annotator.errors import Conflict, InputError
 from annotator.model import Query
 from annotator.review.standing import Order, Turn
+from annotator.services.examined import unsettled_of
 from annotator.services.permission import allows, require
-from annotator.services.readiness import unsettled_of
 from annotator.store import decisions, events, judgments, people, queries, settings
 from annotator.store import queue as kept
 from annotator.store.database import Workspace, now

@@ -7,7 +7,7 @@ about the pair since the reviewer read it.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from uuid import uuid4
@@ -19,8 +19,9 @@ from annotator.review.suspicious import KINDS, Suspicion, everyday_terms
 from annotator.review.suspicious import suspicious as odd
 from annotator.services import evidence as quotes
 from annotator.services import queue
+from annotator.services.examined import labels_of, pairs_unsettled
+from annotator.services.per_question import PerQuestion
 from annotator.services.permission import require
-from annotator.services.readiness import labels_of, pairs_unsettled
 from annotator.store import corpus, decisions, judgments, queries
 from annotator.store import labels as record
 from annotator.store.database import Workspace, now
@@ -199,19 +200,30 @@ def labels(workspace: Workspace, who: str, query_id: str) -> list[GoldLabel | Un
 
 def suspicious(workspace: Workspace, who: str) -> list[Suspicion]:
     """Return what is odd about labels no reviewer has decided on, of all questions that are not retired."""
-    found: list[Suspicion] = []
     with workspace.read() as connection:
         require(connection, who, "see the labels of others")
-        working = {one.query_id: one for one in queries.all_queries(connection, states=("draft", "open", "complete"))}
-        decided = {(one.query_id, one.chunk_id) for one in decisions.in_force(connection)}
         everyday = everyday_terms(record.texts(connection, limit=_TEXTS_SAMPLED).values())
-        for query_id, group in groupby(judgments.current(connection), key=lambda one: one.query_id):
-            if query_id in working:
-                said = [one for one in group if (query_id, one.chunk_id) not in decided]
-                texts = record.texts(connection, {one.sha256 for one in said})
-                found += odd(working[query_id].question, said, texts, everyday)
+        found = [one for some in _odd_labels.of(workspace, connection, everyday).values() for one in some]
     order = list(KINDS)
     return sorted(found, key=lambda one: (order.index(one.kind), one.query_id, one.chunk_ids))
+
+
+def _odd_in(
+    connection: sqlite3.Connection, only: Collection[str] | None, everyday: frozenset[str]
+) -> Mapping[str, Sequence[Suspicion]]:
+    found: dict[str, Sequence[Suspicion]] = {}
+    working = {one.query_id: one for one in queries.all_queries(connection, states=("draft", "open", "complete"))}
+    decided = {(one.query_id, one.chunk_id) for one in decisions.in_force(connection)}
+    for query_id, group in groupby(judgments.current(connection, query_ids=only), key=lambda one: one.query_id):
+        if query_id in working:
+            said = [one for one in group if (query_id, one.chunk_id) not in decided]
+            texts = record.texts(connection, {one.sha256 for one in said})
+            if some := odd(working[query_id].question, said, texts, everyday):
+                found[query_id] = some
+    return found
+
+
+_odd_labels = PerQuestion(_odd_in)
 
 
 def _allowed(workspace: Workspace, who: str) -> None:

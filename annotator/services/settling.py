@@ -8,8 +8,8 @@ from typing import Final
 
 from annotator.errors import InputError
 from annotator.review.settle import RULES
+from annotator.services.examined import differing_by_rule, settling_rule
 from annotator.services.permission import require
-from annotator.services.readiness import differing_by_rule, settling_rule
 from annotator.store import events, settings
 from annotator.store.database import Workspace
 

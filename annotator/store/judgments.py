@@ -100,8 +100,8 @@ def undoable(connection: sqlite3.Connection, query_id: str, annotator: str, limi
     rows = connection.execute(
         """WITH RECURSIVE back (at) AS (
             SELECT judgment_id FROM current_judgments WHERE query_id = ? AND annotator = ?
-            UNION SELECT replaces FROM back JOIN judgments ON judgment_id = at WHERE replaces IS NOT NULL)
-        SELECT j.operation_id, j.chunk_id, j.replaces FROM back JOIN judgments j ON j.judgment_id = at
+            UNION SELECT replaces FROM back CROSS JOIN judgments ON judgment_id = at WHERE replaces IS NOT NULL)
+        SELECT j.operation_id, j.chunk_id, j.replaces FROM back CROSS JOIN judgments j ON j.judgment_id = at
         WHERE j.undoes IS NULL AND j.origin = 'annotate'
         AND NOT EXISTS (SELECT 1 FROM judgments u WHERE u.undoes = j.judgment_id)
         ORDER BY j.judgment_id DESC LIMIT ?""",
@@ -114,9 +114,14 @@ def undoable(connection: sqlite3.Connection, query_id: str, annotator: str, limi
     ]
 
 
-def current(connection: sqlite3.Connection, *, query_id: str = "", annotator: str = "") -> Iterator[Judgment]:
-    """Yield the judgments in force, by query, chunk and annotator; of one query or one person where given."""
+def current(
+    connection: sqlite3.Connection, *, query_id: str = "", annotator: str = "", query_ids: Iterable[str] | None = None
+) -> Iterator[Judgment]:
+    """Yield the judgments in force, by query, chunk and annotator; of one query, one person or some queries."""
     where, values = _where({"c.query_id": query_id, "c.annotator": annotator})
+    if query_ids is not None:
+        where += f"{' AND' if where else 'WHERE'} c.query_id IN (SELECT value FROM json_each(?))"
+        values = (*values, json.dumps(list(query_ids)))
     yield from (
         _judgment(row)
         for row in connection.execute(

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-__all__ = ["Progress", "Provenance", "contested", "progress", "provenance", "texts", "unjudged_heads"]
+__all__ = [
+    "Progress",
+    "contested",
+    "documents",
+    "past_texts",
+    "progress",
+    "queries_about",
+    "texts",
+    "unjudged_heads",
+]
+
+_PAIRS = """(SELECT chunk_id FROM current_judgments WHERE query_id IN (SELECT value FROM json_each(?1))
+    UNION SELECT chunk_id FROM adjudications WHERE query_id IN (SELECT value FROM json_each(?1))) AS pair"""
+"""The chunks judged or decided on for some queries, whose ids come as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +31,6 @@ class Progress:
     relevant: int
     mine: int
     contested: int
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """Where a judged text comes from: its document as judged, and the text's hash now (None: the chunk is gone)."""
-
-    doc_id: str
-    live_sha256: str | None
 
 
 def progress(connection: sqlite3.Connection, annotator: str = "") -> dict[str, Progress]:
@@ -41,26 +46,54 @@ def progress(connection: sqlite3.Connection, annotator: str = "") -> dict[str, P
     return {row[0]: Progress(row[1], row[2], row[3], row[4]) for row in rows}
 
 
-def contested(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """Return the (query_id, chunk_id) whose judgments in force are not all the same grade, by id."""
+def contested(connection: sqlite3.Connection, query_ids: Collection[str] | None = None) -> list[tuple[str, str]]:
+    """Return the (query_id, chunk_id) whose judgments in force are not all the same grade, by id; of these queries."""
+    only, values = _of("c.query_id", query_ids)
     rows = connection.execute(
-        """SELECT c.query_id, c.chunk_id FROM current_judgments c JOIN judgments j USING (judgment_id)
+        f"""SELECT c.query_id, c.chunk_id FROM current_judgments c JOIN judgments j USING (judgment_id) {only}
            GROUP BY c.query_id, c.chunk_id
-           HAVING MIN(j.grade) IS NULL OR MIN(j.grade) <> MAX(j.grade) OR MIN(j.stale) <> MAX(j.stale)"""
+           HAVING MIN(j.grade) IS NULL OR MIN(j.grade) <> MAX(j.grade) OR MIN(j.stale) <> MAX(j.stale)""",
+        values,
     )
     return [(row[0], row[1]) for row in rows]
 
 
-def provenance(connection: sqlite3.Connection, query_id: str) -> dict[tuple[str, str], Provenance]:
-    """Return (chunk_id, sha256 as judged) → provenance for every chunk judged or decided on for the query."""
-    rows: Iterator[sqlite3.Row] = connection.execute(
-        """SELECT kept.chunk_id, kept.sha256, kept.doc_id, live.sha256 FROM (
-               SELECT chunk_id FROM current_judgments WHERE query_id = ?1
-               UNION SELECT chunk_id FROM adjudications WHERE query_id = ?1) AS pair
-           JOIN judged_chunks kept USING (chunk_id) LEFT JOIN chunks live USING (chunk_id)""",
-        (query_id,),
+def documents(connection: sqlite3.Connection, query_ids: Collection[str]) -> dict[tuple[str, str], str]:
+    """Return (chunk_id, sha256 as judged) → document as judged, for every chunk something was said about."""
+    rows = connection.execute(
+        f"SELECT kept.chunk_id, kept.sha256, kept.doc_id FROM {_PAIRS} JOIN judged_chunks kept USING (chunk_id)",
+        (json.dumps(list(query_ids)),),
     )
-    return {(row[0], row[1]): Provenance(row[2], row[3]) for row in rows}
+    return {(row[0], row[1]): row[2] for row in rows}
+
+
+def past_texts(connection: sqlite3.Connection, query_ids: Collection[str] | None = None) -> set[tuple[str, str]]:
+    """Return the (chunk_id, sha256) that were judged and are no longer the chunk's text, or whose chunk is gone."""
+    source, values = (
+        ("judged_chunks kept", ())
+        if query_ids is None
+        else (
+            f"{_PAIRS} JOIN judged_chunks kept USING (chunk_id)",
+            (json.dumps(list(query_ids)),),
+        )
+    )
+    rows = connection.execute(
+        f"""SELECT kept.chunk_id, kept.sha256 FROM {source} LEFT JOIN chunks live USING (chunk_id)
+            WHERE live.sha256 IS NOT kept.sha256""",
+        values,
+    )
+    return {(row[0], row[1]) for row in rows}
+
+
+def queries_about(connection: sqlite3.Connection, chunk_ids: Iterable[str]) -> frozenset[str]:
+    """Return the ids of the queries for which one of these chunks was judged or decided on."""
+    rows = connection.execute(
+        """WITH asked AS (SELECT value AS chunk_id FROM json_each(?))
+           SELECT c.query_id FROM asked CROSS JOIN current_judgments c USING (chunk_id)
+           UNION SELECT query_id FROM adjudications WHERE chunk_id IN asked""",
+        (json.dumps(list(chunk_ids)),),
+    )
+    return frozenset(row[0] for row in rows)
 
 
 def unjudged_heads(connection: sqlite3.Connection) -> list[tuple[str, str]]:
@@ -85,3 +118,9 @@ def texts(connection: sqlite3.Connection, hashes: Iterable[str] | None = None, *
         "SELECT sha256, text FROM json_each(?) JOIN judged_texts ON sha256 = value LIMIT ?", (wanted, limit)
     )
     return dict(map(tuple, rows))
+
+
+def _of(column: str, query_ids: Collection[str] | None) -> tuple[str, tuple[str, ...]]:
+    if query_ids is None:
+        return "", ()
+    return f"WHERE {column} IN (SELECT value FROM json_each(?))", (json.dumps(list(query_ids)),)

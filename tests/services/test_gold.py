@@ -19,7 +19,7 @@ from annotator.gold.goldset import GoldSet
 from annotator.gold.verify import verify
 from annotator.model import Adjudication, Judgment, Query, Run, RunQuery, text_hash
 from annotator.services import gold
-from annotator.services.readiness import Item
+from annotator.services.examined import Item
 from annotator.store import decisions, judgments, queries, runs, settings
 from annotator.store.database import Workspace
 
