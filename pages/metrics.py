@@ -15,6 +15,7 @@ with shell.errors():
         st.stop()
     chosen = metrics.choose(session, stored)
     found = preview.score(session.workspace, chosen.against, chosen.run)
+    metrics.nothing_scored(found)
     view = metrics.view()
     if view == "Overview":
         run_overview.overview(session, chosen, found)

@@ -74,12 +74,16 @@ def lost_chunks(
 
 
 def _lost(evaluation: Evaluation, baseline: Evaluation | None, query_id: str, k: int) -> str:
-    if not _answer(evaluation, query_id).chunk_ids:
-        return "nothing came back"
+    if query_id not in evaluation.run.queries:
+        return "the run does not have this query"
+    answer = _answer(evaluation, query_id)
+    late = "timed out; " if answer.trace.get("timed_out") is True else ""
+    if not answer.chunk_ids:
+        return f"{late}nothing came back"
     lost = [f"{chunk_id} {what}" for chunk_id, what in lost_chunks(evaluation, baseline, query_id, k)]
     if not lost and baseline:
-        return f"no relevant chunk lost from the first {k}, but in a worse order"
-    return _listed(lost)
+        return f"{late}no relevant chunk lost from the first {k}, but in a worse order"
+    return late + _listed(lost)
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -122,9 +122,14 @@ def _read_json(text: str, file: str) -> RunContent:
         first = json.loads(lines[0][1])
     except (ValueError, RecursionError):
         first = None
-    if isinstance(first, dict) and ("results" in first or _is_heading(first, len(lines))):
+    if isinstance(first, dict) and (_is_answer(first) or _is_heading(first, len(lines))):
         return _read_trace(lines, file)
     return read_rankings(load_json(text, file), file)
+
+
+def _is_answer(first: Mapping[str, object]) -> bool:
+    """Say whether a first line is meant as an answer, though it may lack its results."""
+    return "results" in first or isinstance(first.get("query_id"), str)
 
 
 def _is_heading(first: Mapping[str, object], lines: int) -> bool:
@@ -150,7 +155,8 @@ def _read_trace(lines: Sequence[tuple[int, str]], file: str) -> RunContent:
             content.meta = row["run"]
             _check_told(content, row["run"], number)
         elif "results" not in row:
-            content.fault("no results", number, "results", mend="A query without any has an empty list.")
+            gold = "A gold set is no run." if "gold" in row else ""
+            content.fault("no results", number, "results", mend=gold or "A query without any has an empty list.")
         else:
             _add_trace(content, row, number)
     if not content.queries and not content.problems:

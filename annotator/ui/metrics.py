@@ -29,6 +29,7 @@ __all__ = [
     "choose",
     "header",
     "judged_share",
+    "nothing_scored",
     "question",
     "slice_label",
     "view",
@@ -109,6 +110,16 @@ def choose(session: Session, stored: Sequence[RunInfo]) -> Chosen:
     return Chosen(
         preview.yardstick(session.workspace, version, session.who), named[name], named.get(other), measure, cut
     )
+
+
+def nothing_scored(found: Evaluation) -> None:
+    """Say when every figure is 0 for another reason than the retriever's."""
+    if not found.counts["judged"]:
+        text.box("Every question of this gold set is marked unanswerable: there is nothing to average.", "warn")
+    elif not found.counts["answered"]:
+        text.box(
+            f"{found.run.name} answers none of the questions of this gold set. Are the query ids written alike?", "warn"
+        )
 
 
 def view() -> str:

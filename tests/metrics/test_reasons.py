@@ -100,6 +100,27 @@ def test_a_worse_order_is_told_from_a_lost_chunk(tmp_path: Path) -> None:
     assert reasons(check, worse, better)[0].why == "no relevant chunk lost from the first 4, but in a worse order"
 
 
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ([], "the run does not have this query"),
+        ([{"query_id": "q1", "results": []}], "nothing came back"),
+        ([{"query_id": "q1", "results": [], "timed_out": True}], "timed out; nothing came back"),
+        (
+            [{"query_id": "q1", "results": ["a", "b"], "timed_out": True}],
+            "timed out; c not found; d not found",
+        ),
+    ],
+)
+def test_a_query_that_is_missing_empty_or_timed_out_says_which(
+    tmp_path: Path, answer: list[dict[str, object]], why: str
+) -> None:
+    run = scored(tmp_path, "new", [*answer, {"query_id": "q2", "results": ["e"]}, {"query_id": "q3", "results": ["f"]}])
+    (tmp_path / "gate.yaml").write_text("rules:\n  - {measure: 'R@4', min: 1}\n", "utf-8")
+    (check,) = judge(read_gate(str(tmp_path / "gate.yaml")), [run]).checks
+    assert [(one.query_id, one.why) for one in reasons(check, run)] == [("q1", why)]
+
+
 def test_every_report_says_which_queries_and_why(tmp_path: Path) -> None:
     result, _ = judged(tmp_path, "{measure: 'R@4', max_drop: 0.0}")
     assert result.verdict is not None

@@ -181,6 +181,7 @@ def test_scores_that_differ_in_32_bits_or_are_a_tie_anyway_are_not(pair: tuple[f
         ('{"query_id": "q", "results": [], "timed_out": "false"}\n', "field timed_out: neither true nor false"),
         ('{"query_id": "q", "results": [], "candidates": {"a": %s}}\n' % ("[" * 900 + "]" * 900), "field candidates"),
         ('{"run": {"name": "dense"}}\n', "the run has no queries"),
+        ('{"query_id": "q", "gold": []}\n', "line 1, field results: no results. A gold set is no run."),
         ('[{"query_id": "q", "results": ["a"]}]', "is a list in JSON, which is no form of a run"),
     ],
 )

@@ -216,3 +216,9 @@ def test_a_run_of_bare_ids_on_a_gold_set_of_its_own_has_no_figures_of_operation(
 
 def _button(app: AppTest, key: str):  # type: ignore[no-untyped-def]
     return next(button for button in app.button if button.key == key)
+
+
+def test_a_run_of_other_questions_is_told_before_its_zeros(released: Workspace, visit: Visit) -> None:
+    run = ("other.trec", b"Q-1 Q0 policy-refunds-v4#standard 1 1 t\n")
+    importing.import_run(released, "Ana", run, name="other")
+    assert "other answers none of the questions of this gold set." in shown(visit("metrics"))
