@@ -66,7 +66,7 @@ def test_a_run_is_compared_judged_and_reported(chromium: Browser, tmp_path: Path
             picture(page, "metrics-gate")
 
         view(page, "Holes")
-        page.get_by_role("button", name="Judge it in Annotate").click()
+        page.get_by_role("link", name="Judge", exact=True).first.click()
         expect(page.get_by_label("Search chunks")).to_have_value("prod-tern2-datasheet#overview", timeout=30_000)
         assert page.locator("[data-testid='stException']").count() == 0
     finally:
