@@ -299,6 +299,7 @@ def _turns(
             turns[query_id] = shared
             continue
         turn = _turn(
+            able,
             state,
             overlap,
             plans.get(query_id, _AS_EVERYWHERE),
@@ -312,6 +313,7 @@ def _turns(
 
 
 def _turn(
+    able: frozenset[str],
     state: str,
     overlap: int,
     plan: kept.Plan,
@@ -324,7 +326,7 @@ def _turn(
         plan.overlap or overlap,
         plan.calibration,
         frozenset(steps.get("finished", ())),
-        frozenset(steps.get("returned", ())),
+        able.intersection(steps.get("returned", ())),
         frozenset(steps.get("skipped", ())),
         assigned,
         leases,
@@ -340,7 +342,7 @@ def _turn_of(connection: sqlite3.Connection, query: Query, moment: str) -> Turn:
         steps.setdefault(one.kind, set()).add(one.annotator)
     leases = kept.leases(connection, moment, query.query_id).get(query.query_id, {})
     plan = kept.plan(connection, query.query_id)
-    return _turn(query.state, overlap_of(connection), plan, steps, able & assigned, leases)
+    return _turn(able, query.state, overlap_of(connection), plan, steps, able & assigned, leases)
 
 
 def _able(connection: sqlite3.Connection) -> frozenset[str]:

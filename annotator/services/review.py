@@ -184,7 +184,10 @@ def reopen(workspace: Workspace, who: str, pairs: Sequence[tuple[str, str]], rea
             decisions.reopen(connection, Reopening(query_id, chunk_id, who, reason, operation_id=_operation()))
             if query.state == "complete":
                 queries.change(connection, replace(query, state="open"), who)
-            authors = [one.annotator for one in judgments.of_pairs(connection, [(query_id, chunk_id)])]
+            said = judgments.of_pairs(connection, [(query_id, chunk_id)])
+            authors = [
+                one.annotator for one in said if one.origin != "import"
+            ]  # who came by import may never come here
             queue.give_back(connection, query_id, authors, who, reason)
             number += 1
     return number

@@ -471,3 +471,39 @@ def test_nothing_is_cut_off_or_moves_at_any_width(bench: Bench) -> None:
             "JSON.stringify([...roots.one.querySelectorAll('.act')].map((one) => one.getBoundingClientRect()))"
         )
         assert before == after, width
+
+
+def test_who_reads_on_is_heard_of_now_and_then_and_who_does_nothing_is_not(bench: Bench) -> None:
+    bench.page.clock.install()
+    bench.show()
+    heard = "triggers.filter(([kind]) => kind === 'alive').length"
+    bench.page.clock.fast_forward("04:00")
+    bench.page.mouse.move(300, 300)
+    bench.page.clock.fast_forward("10:00")
+    assert bench.page.evaluate(heard) == 0
+    for x in (310, 320, 330):
+        bench.page.mouse.move(x, 300)
+    assert bench.page.evaluate(heard) == 1
+    bench.page.clock.fast_forward("06:00")
+    bench.page.keyboard.press("3")  # to save is a sign of life as well
+    bench.page.mouse.move(340, 300)
+    assert bench.page.evaluate(heard) == 1
+
+
+def test_a_label_opened_again_is_open_and_the_same_grade_is_said_anew(bench: Bench) -> None:
+    rows = [
+        candidate("a#1", TEXTS["a#1"], label=label(2)),
+        candidate("a#2", TEXTS["a#2"], label=label(3, reopened=True)),
+    ]
+    bench.show(candidates=rows)
+    assert bench.selected == "a#2"
+    expect(bench.page.locator(".row .staleflag")).to_have_text(["", "⚠ opened again"])
+    bench.page.keyboard.press("3")
+    assert bench.graded() == [("a#2", 3)]
+    expect(bench.page.locator(".row .staleflag")).to_have_text(["", ""])
+
+
+def test_z_asks_to_skip_the_question(bench: Bench) -> None:
+    bench.show()
+    bench.page.keyboard.press("z")
+    assert bench.page.evaluate("triggers") == [["go", "skip"]]

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from annotator.errors import Conflict, InputError, NotFound
 from annotator.model import Person, Query
 from annotator.services import labelling, overview, questions, queue, review, sharing
+from annotator.services.importing import import_judgments
 from annotator.services.labelling import Operation
 from annotator.services.queue import Desk, Pause
 from annotator.store import corpus, people, queries
@@ -324,6 +325,25 @@ def test_a_label_opened_again_comes_back_to_its_author_with_the_reason(workspace
     assert sit(workspace, "Ana", "q3").reopened == ()
     assert finish(workspace, "Ben", "q3") == "complete"
     assert not labelling.candidates(workspace, "Ben", "q3", [CHUNK])[0].reopened
+
+
+def test_what_waits_for_somebody_who_will_not_come_is_offered_to_others(workspace: Workspace) -> None:
+    rows = b"query_id,chunk_id,annotator,grade\nq1,travel#1,Zoe,3\n"
+    import_judgments(workspace, "Ana", ("j.csv", rows))
+    review.reopen(workspace, "Ana", [("q1", "travel#1")], "Sure?")
+    assert standing(workspace, "Ben", "q1") == "needs me"  # Zoe came with a file
+    staff(workspace, "Cleo")
+    finish(workspace, "Cleo", "q2")
+    review.reopen(workspace, "Ana", [("q2", CHUNK)], "Sure?")
+    with workspace.write() as connection:
+        connection.execute("UPDATE leases SET expires_at = ?", (START,))
+    assert standing(workspace, "Ben", "q2") == "needs others"
+    sharing.assign(workspace, "Ana", ["Ben"], query_ids=["q2"])
+    assert standing(workspace, "Ben", "q2") == "needs me"
+    sharing.assign(workspace, "Ana", [], query_ids=["q2"])
+    with workspace.write() as connection:
+        connection.execute("UPDATE people SET active = 0 WHERE name = 'Cleo'")
+    assert standing(workspace, "Ben", "q2") == "needs me"
 
 
 def test_a_decision_completes_what_enough_people_finished(workspace: Workspace) -> None:
