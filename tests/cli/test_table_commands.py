@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from annotator.cli import main
-from annotator.services import chunks
+from annotator.services import chunks, in_place
 from annotator.store.database import Workspace
 from annotator.store.sync import alone
+from tests.postgres_server import PASSWORD, Postgres
+from tests.services.test_in_place import fill
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "tables"
 
@@ -145,3 +147,23 @@ def test_three_syncs_started_together_leave_the_table_as_it_is(home: str, tmp_pa
     last = chunks.state(Workspace(Path(home))).last
     assert last is not None
     assert (last.added, last.changed, last.removed, last.unchanged) == (0, 0, 0, 5000)
+
+
+def test_a_table_searched_in_place_is_connected_searched_and_refreshed(
+    home: str, postgres: Postgres, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("READER_PASSWORD", PASSWORD)
+    url = fill(postgres, "cli")
+    assert main(["--home", home, "connect", url, "--in-place"]) == 0
+    shown = capsys.readouterr()
+    assert "It is searched in place, by PostgreSQL's full-text search, configuration english" in shown.out
+    assert shown.err.endswith(" serve\n")
+    assert main(["--home", home, "search", "gateway", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [hit["chunk_id"] for hit in found["hits"]] == ["errors#1"]
+    assert (found["total"], found["more"]) == (1, False)
+    assert main(["--home", home, "sync"]) == 0
+    assert capsys.readouterr().out.startswith("1 chunks that were looked at: 0 added, 0 changed, 0 removed, 1 unch")
+    assert main(["--home", home, "connect", f"sqlite:///{FIXTURES}/sqlite/handbook.sqlite3", "--in-place"]) == 2
+    assert "--table" in capsys.readouterr().err
+    in_place.forget()
