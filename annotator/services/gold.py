@@ -20,6 +20,7 @@ from annotator.gold.export import FORMATS, Exported, download_name
 from annotator.gold.export import download as offered
 from annotator.gold.export import export as exported
 from annotator.gold.release import Case, build
+from annotator.services import in_place
 from annotator.services.examined import PART_OF_A_VERSION, Item, examine, pairs_unsettled, settling_rule
 from annotator.services.permission import require
 from annotator.services.readiness import Readiness, readiness
@@ -223,6 +224,8 @@ def _chunk_table(connection: sqlite3.Connection) -> dict[str, object]:
         "chunks": corpus.count(connection),
         "fingerprint": corpus.fingerprint(connection),
         "synced_at": last.finished_at if last else None,
+        # Of a table searched in place these are the chunks that were looked at.
+        **({"in_place": True} if in_place.is_on_in(connection) else {}),
     }
 
 

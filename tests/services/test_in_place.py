@@ -225,6 +225,7 @@ def test_from_a_search_to_a_version_over_a_live_change(postgres: Postgres, tmp_p
     grade(placed, "Ana", "q1", {"refunds-v4#2": 3, "refunds-v4#1": 1, "refunds-v3#2": 0})
     first = gold.release(placed, "Ana", allow_open=True)
     assert first.manifest["counts"]["judgments"] == 3
+    assert first.manifest["chunk_table"]["in_place"]
     postgres.psql(
         "life", "UPDATE handbook SET text = 'Enterprise refunds need nobody.' WHERE chunk_id = 'refunds-v4#2'"
     )
