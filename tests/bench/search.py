@@ -6,8 +6,6 @@ skew: few words very common, most of them rare.
 
 from __future__ import annotations
 
-import itertools
-import json
 import os
 import random
 import resource
@@ -18,31 +16,35 @@ from pathlib import Path
 
 from annotator.search import index
 from annotator.search.run import search
+from annotator.search.similar import near_duplicates
+from annotator.store import corpus
 from annotator.store.database import Workspace
 from annotator.store.sync import staging
+from tests.bench import _corpus
 
 CHUNKS = int(os.environ.get("BENCH_CHUNKS", "100000"))
-WORDS = 80
 QUERIES = 300
-_VOCABULARY = 200_000
-_SYLLABLES = [a + b for a in "bcdfghjklmnprstvwz" for b in ("a", "e", "i", "o", "u", "an", "er", "in", "or", "ing")]
 
 
 def run() -> Iterator[dict[str, object]]:
     """Give one figure after the other."""
     draw = random.Random(7)
-    vocabulary = _vocabulary(draw)
+    vocabulary = _corpus.vocabulary()
     with tempfile.TemporaryDirectory() as folder:
         workspace = Workspace(Path(folder) / "home")
         workspace.create()
-        _fill(workspace, draw, vocabulary)
+        _fill(workspace, vocabulary)
         before = _memory()
         built = index.refresh(workspace)
         yield _figure("index built", CHUNKS / built.seconds, "chunks/s", seconds=round(built.seconds, 1))
         yield _figure("memory over start while building", _memory() - before, "MB")
         yield _figure("segments", index.current(workspace).searcher.num_segments, "")
+        size = sum(path.stat().st_size for path in workspace.index.rglob("*") if path.is_file())
+        yield _figure("index on the disk", size / 1e6, "MB")
         yield from _searches(workspace, draw, vocabulary)
-        yield from _following(workspace, draw, vocabulary, built.seconds)
+        yield _times("near-duplicates of a chunk", _likenesses(workspace, draw))
+        yield from _following(workspace, vocabulary, built.seconds)
+        yield _figure("memory over start, all of this", _memory() - before, "MB")
 
 
 def _searches(workspace: Workspace, draw: random.Random, vocabulary: Sequence[str]) -> Iterator[dict[str, object]]:
@@ -85,52 +87,44 @@ def _searches(workspace: Workspace, draw: random.Random, vocabulary: Sequence[st
     yield _times("identifier as words", [_timed(ours, text) for text in ids])
 
 
-def _following(
-    workspace: Workspace, draw: random.Random, vocabulary: Sequence[str], whole: float
-) -> Iterator[dict[str, object]]:
+def _likenesses(workspace: Workspace, draw: random.Random) -> list[float]:
+    reader = index.current(workspace)
+    times = []
+    for _ in range(QUERIES // 3):
+        with workspace.read() as connection:
+            chunk = corpus.chunk(connection, f"doc-{draw.randrange(CHUNKS // 12)}#{draw.randrange(12)}")
+            times.append(_timed(lambda _: near_duplicates(reader, connection, chunk), ""))  # noqa: B023 - called here
+    return times
+
+
+def _following(workspace: Workspace, vocabulary: Sequence[str], whole: float) -> Iterator[dict[str, object]]:
     """Change one chunk in a hundred and follow."""
-    cumulative = _cumulative()
     with workspace.write() as connection:
         sync_id = connection.execute(
             "INSERT INTO syncs (started_at, finished_at, source, who) VALUES ('', 'later', '', '')"
         ).lastrowid
-        for row in range(1, CHUNKS, 100):
-            text = " ".join(draw.choices(vocabulary, cum_weights=cumulative, k=WORDS))
+        for row, text in zip(range(1, CHUNKS, 100), _corpus.texts(vocabulary, CHUNKS, seed=8), strict=False):
             connection.execute("UPDATE chunks SET text = ?, sync_id = ? WHERE row = ?", (text, sync_id, row))
     followed = index.refresh(workspace)
     yield _figure("1 % changed, share of the whole", followed.seconds / whole, "times", chunks=followed.indexed)
 
 
-def _vocabulary(draw: random.Random) -> list[str]:
-    words: dict[str, None] = {}
-    while len(words) < _VOCABULARY:
-        words["".join(draw.choices(_SYLLABLES, k=draw.choice((1, 2, 2, 3, 3, 4))))] = None
-    return list(words)
-
-
-def _cumulative() -> list[float]:
-    return list(itertools.accumulate(1 / (rank + 2.7) ** 1.05 for rank in range(_VOCABULARY)))
-
-
-def _fill(workspace: Workspace, draw: random.Random, vocabulary: Sequence[str]) -> None:
-    cumulative = _cumulative()
+def _fill(workspace: Workspace, vocabulary: Sequence[str]) -> None:
+    rows = []
     with staging(workspace, "refuse") as staged:
-        for start in range(0, CHUNKS, 500):
-            rows = []
-            for place in range(start, min(start + 500, CHUNKS)):
-                text = " ".join(draw.choices(vocabulary, cum_weights=cumulative, k=WORDS))
-                document = f"doc-{place // 12}"
-                metadata = json.dumps({"version": f"v{place % 5}"})
-                rows.append(
-                    (place, f"{document}#{place % 12}", text, document, "", place % 12, metadata, text.encode())
-                )
+        for place, (chunk_id, doc_id, _, position, text, metadata) in enumerate(_corpus.rows(vocabulary, CHUNKS)):
+            rows.append((place, chunk_id, text, doc_id, "", position, metadata, text.encode()))
+            if len(rows) == 500:
+                staged.add(rows)
+                rows = []
+        if rows:
             staged.add(rows)
         staged.apply("bench", "bench")
 
 
 def _word(draw: random.Random, vocabulary: Sequence[str]) -> str:
     """Return a word, of any frequency with about equal chance from the commonest to the rarest."""
-    return vocabulary[min(_VOCABULARY - 1, int(10 ** draw.uniform(0, 5.3)))]
+    return vocabulary[min(len(vocabulary) - 1, int(10 ** draw.uniform(0, 5.3)))]
 
 
 def _long_word(draw: random.Random, vocabulary: Sequence[str]) -> str:

@@ -1,12 +1,11 @@
 """Sync: from empty, unchanged and with one row in a hundred changed, by kind of chunk table; memory on top.
 
-BENCH_CHUNKS sets the size, BENCH_KINDS takes some of the kinds only.
+BENCH_CHUNKS sets the size, BENCH_KINDS takes some of the kinds only (sqlite, parquet, and postgresql up to 500,000).
 """
 
 from __future__ import annotations
 
 import os
-import random
 import resource
 import sqlite3
 import tempfile
@@ -19,11 +18,11 @@ from pathlib import Path
 from annotator.services import chunk_table
 from annotator.store import settings
 from annotator.store.database import Workspace
+from tests.bench import _corpus
 from tests.postgres_server import PASSWORD, server
 
-KINDS = os.environ.get("BENCH_KINDS", "sqlite,parquet,postgresql").split(",")
 CHUNKS = int(os.environ.get("BENCH_CHUNKS", "200000"))
-WORDS = 80
+KINDS = os.environ.get("BENCH_KINDS", "sqlite,parquet" if CHUNKS > 500_000 else "sqlite,parquet,postgresql").split(",")
 
 
 def run() -> Iterator[dict[str, object]]:
@@ -31,8 +30,9 @@ def run() -> Iterator[dict[str, object]]:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         database = home / "table.db"
-        _make_database(database)
+        _corpus.write_table(database, _corpus.vocabulary(), CHUNKS)
         yield _bare_read(database)
+        yield {"figure": "live table on the disk", "value": round(database.stat().st_size / 1e6), "unit": "MB"}
         if "sqlite" in KINDS:
             yield from _figures("sqlite", home, f"sqlite:///{database}", lambda: _touch(database))
         if "parquet" in KINDS:
@@ -61,7 +61,7 @@ def _postgres(home: Path) -> Iterator[dict[str, object]]:
             "value": round(CHUNKS / (time.perf_counter() - begun)),
             "unit": "chunks/s",
         }
-        change = "UPDATE chunks SET text = text || ' changed' WHERE chunk_id LIKE '%00'"
+        change = "UPDATE chunks SET text = text || ' changed' WHERE doc_id LIKE '%00'"
         yield from _figures("postgresql", home, postgres.reader("bench"), lambda: postgres.psql("bench", change))
 
 
@@ -74,6 +74,8 @@ def _figures(kind: str, home: Path, url: str, touch: Callable[[], None] | None) 
         yield _timed(f"sync from empty, {kind}", workspace)
     yield {"figure": f"longest wait of another writer meanwhile, {kind}", "value": round(max(waits), 3), "unit": "s"}
     yield _timed(f"sync unchanged, {kind}", workspace)
+    size = sum(path.stat().st_size for path in workspace.home.iterdir() if path.is_file())
+    yield {"figure": f"workspace on the disk, {kind}", "value": round(size / 1e6), "unit": "MB"}
     if touch:
         touch()
         yield _timed(f"sync with 1 % changed, {kind}", workspace)
@@ -121,27 +123,6 @@ class _waiting:
             self._waits.append(time.perf_counter() - begun)
 
 
-def _rows() -> Iterator[tuple[object, ...]]:
-    dice = random.Random(7)
-    words = ["".join(dice.choices("abcdefghijklmnopqrstuvwxyz", k=dice.randint(3, 9))) for _ in range(20_000)]
-    for number in range(CHUNKS):
-        document, position = divmod(number, 12)
-        yield (
-            f"{dice.getrandbits(64):016x}-{number}",
-            f"document-{document}",
-            f"Section {position}",
-            position,
-            " ".join(dice.choices(words, k=WORDS)),
-            f'{{"domain": "d{number % 7}", "page": {number % 300}}}',
-        )
-
-
-def _make_database(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE chunks (chunk_id TEXT PRIMARY KEY, doc_id, title, position, text, metadata)")
-        connection.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?)", _rows())
-
-
 def _make_postgres(url: str) -> None:
     """Make the same table with a vector of 384 numbers in each row, as retrievers have them."""
     import psycopg
@@ -153,7 +134,7 @@ def _make_postgres(url: str) -> None:
         )
         vector = str([0.5] * 384)
         with connection.cursor().copy("COPY chunks FROM STDIN") as copy:
-            for row in _rows():
+            for row in _corpus.rows(_corpus.vocabulary(), CHUNKS):
                 copy.write_row((*row, vector))
 
 
