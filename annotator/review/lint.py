@@ -109,7 +109,9 @@ def copied_wording(question: str, chunks: Mapping[str, str]) -> list[LintWarning
 
 def _copied(asked: list[str], chunk_id: str, text: str) -> LintWarning | None:
     said = words(text)
-    span = longest_shared_span(asked, said)
+    # Only where enough of its words are there at all can they stand in a row.
+    there = set(said)
+    span = longest_shared_span(asked, said) if weight(filter(there.__contains__, asked)) >= COPIED_WORDS else []
     if weight(span) >= COPIED_WORDS:
         return _copied_warning(chunk_id, f"The question takes “{_shown(span)}” word for word from {chunk_id}.")
     if weight(asked) < SHORTEST_WORDS + 1 or len(said) < len(asked):

@@ -57,6 +57,8 @@ def settle(
     is not in RULES and ValueError when there is nothing to settle.
     """
     decide = RULES[rule]
+    if adjudication is None and len(judgments) == 1 and judgments[0].grade is not None:
+        return _agreed(_vote(judgments[0]), judgments, "unanimous")  # as most pairs are: there is nothing to decide
     judgments = sorted(judgments, key=lambda one: one.annotator)
     graded = [one for one in judgments if one.grade is not None]
     text = _text_read_last(graded, adjudication)

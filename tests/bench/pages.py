@@ -198,6 +198,7 @@ def _times(name: str, times: Sequence[tuple[float, float]]) -> dict[str, object]
         "first_ms": round(times[0][0] * 1000),
         "p50_ms": round(shown[len(shown) // 2] * 1000),
         "p95_ms": round(shown[last] * 1000),
+        "at_rest_p50_ms": round(done[len(done) // 2] * 1000),
         "at_rest_p95_ms": round(done[last] * 1000),
     }
 
