@@ -8,6 +8,10 @@ if sys.getfilesystemencoding() != "utf-8":
     # arguments and file names are UTF-8 here, whatever the locale says: begin again and read them as such
     os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
+if getattr(sys.stdout, "write_through", False):
+    # PYTHONUNBUFFERED, as in many containers: then what a disk takes only a part of would count as written
+    sys.stdout = open(sys.stdout.fileno(), "w", closefd=False)  # noqa: SIM115 - open as long as the process lives
+
 from annotator.cli import main
 
 code = main()

@@ -146,13 +146,15 @@ def test_output_is_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
         ("nonsense 2> /dev/full", 2),
         ("nonsense 2>&-", 2),
         ("evaluate --gold - --run - <&-", 2),
+        # a disk that takes only a part, and Python told not to hold anything back
+        ("evaluate --gold {release} --run data/demo/runs/bm25.jsonl --json > {release}.part", 2),
     ],
 )
 def test_output_that_cannot_be_written_is_no_answer_and_no_crash(tmp_path: Path, command: str, code: int) -> None:
     assert run("--home", str(tmp_path / "home"), "init", "--demo").returncode == 0
     assert run("--home", str(tmp_path / "home"), "release", "--allow-open").returncode == 0
     arguments = command.format(release=tmp_path / "home" / "releases" / "kelderwyn-v1")
-    script = f"{sys.executable} -m annotator {arguments}"
+    script = f"ulimit -f 4; PYTHONUNBUFFERED=1 {sys.executable} -m annotator {arguments}"
     done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, check=False, text=True)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
