@@ -44,6 +44,7 @@ def opened(session: Session) -> Desk | None:
     if isinstance(desk, Pause):
         st.query_params.clear()
     else:
+        _follow(desk.query.query_id, asked)
         st.query_params["query"] = desk.query.query_id
     # Not before the address has it: a second click may end this run.
     for name in ("annotate.query", "annotate.after"):
@@ -52,6 +53,14 @@ def opened(session: Session) -> Desk | None:
         _pause(desk)
         return None
     return desk
+
+
+def _follow(query_id: str, asked: str) -> None:
+    """Have the search bring up the chunk that the address names beside its question; from then on the address names the
+    question alone, so that whoever goes on from there is not taken back."""
+    chunk_id = st.query_params.pop("chunk", "")
+    if chunk_id and asked == st.query_params.get("query"):
+        st.session_state.update({f"tab:{query_id}": "Search", f"search:{query_id}": chunk_id, f"mode:{query_id}": "id"})
 
 
 def _pause(found: Pause) -> None:
