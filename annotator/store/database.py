@@ -52,6 +52,11 @@ class Workspace:
         return self.home / "backups"
 
     @property
+    def staged(self) -> Path:
+        """What a sync puts aside; there is such a file while one runs, and after one was killed."""
+        return self.home / ".sync-staging.db"
+
+    @property
     def exists(self) -> bool:
         return self.database.is_file()
 
@@ -68,7 +73,10 @@ class Workspace:
         migrate(self)
 
     def open(self) -> None:
-        """Check that the workspace is there and bring its schema up to date (with a backup first)."""
+        """Check that the workspace is there, and bring its schema up to date (with a backup first).
+
+        What a killed sync left to do is done.
+        """
         from annotator.store.migrations import VERSION, migrate
 
         if not self.exists:
@@ -86,6 +94,10 @@ class Workspace:
             )
         if found < VERSION:
             migrate(self)
+        if self.staged.exists():
+            from annotator.store.sync import finish_killed
+
+            finish_killed(self)
 
     def connect(self, *, shared: bool = False) -> sqlite3.Connection:
         """Open a connection in autocommit mode. The caller closes it, and sees to it that one thread at a time has it.

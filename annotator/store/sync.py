@@ -1,29 +1,33 @@
 """Brings the mirror up to the live chunk table: what is new, changed or gone, found out first, then written.
 
 Everything that differs is put aside in a file of its own, so that nothing is written unless the whole table is
-sound, and then applied in short transactions, so that nobody who labels has to wait. A sync that dies half-way
-leaves a mirror that the next one completes.
+sound, and then applied as `sync_apply` does it.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from hashlib import blake2b
 from typing import Final, Literal
 
-import msgspec
-
 from annotator.errors import Conflict, StoreError
 from annotator.model import text_hash
-from annotator.store import settings
-from annotator.store.corpus import METADATA_VALUES, filter_value
 from annotator.store.database import Workspace, now
+from annotator.store.sync_apply import SyncResult, carry_on, carry_out, few_valued, put_plan
 
-__all__ = ["Duplicates", "SourceRow", "Staging", "SyncResult", "alone", "few_valued", "staging"]
+__all__ = [
+    "Duplicates",
+    "SourceRow",
+    "Staging",
+    "SyncResult",
+    "alone",
+    "few_valued",
+    "finish_killed",
+    "staging",
+]
 
 Duplicates = Literal["refuse", "first", "last"]
 """What becomes of an id that appears twice with different text."""
@@ -32,35 +36,16 @@ SourceRow = tuple[int, str, str, str, str, "int | None", str, bytes]
 """(place, chunk_id, text, doc_id, title, position, metadata as JSON, content: equal exactly when all fields are)."""
 
 MOST_CONFLICTS: Final = 10_000
-_APPLIED: Final = 500
-_REMEMBERED: Final = 10_000
-_MOST_KEYS: Final = 200
-_MOST_VALUES: Final = 100
 
 Known = tuple[int, bytes]  # row and row_hash of a chunk in the mirror
-
-
-@dataclass(frozen=True, slots=True)
-class SyncResult:
-    """What a sync did. `repeated` counts rows whose id had come before, `empty` rows without text."""
-
-    added: int
-    changed: int
-    removed: int
-    unchanged: int
-    total: int
-    seconds: float
-    repeated: int = 0
-    empty: int = 0
 
 
 @contextmanager
 def staging(workspace: Workspace, duplicates: Duplicates) -> Iterator[Staging]:
     """Give a place to gather the rows of the live table. Raises Conflict while another sync of this workspace runs."""
-    aside = workspace.home / ".sync-staging.db"
+    aside = workspace.staged
     with ExitStack() as stack:
         stack.enter_context(alone(workspace))
-        aside.unlink(missing_ok=True)  # left behind by a sync that was killed
         stack.callback(aside.unlink, missing_ok=True)
         mirror = stack.enter_context(closing(workspace.connect()))
         mirror.row_factory = None
@@ -74,13 +59,23 @@ def staging(workspace: Workspace, duplicates: Duplicates) -> Iterator[Staging]:
 
 @contextmanager
 def alone(workspace: Workspace) -> Iterator[None]:
-    """Be the only one, across processes, who writes to the mirror. Raises Conflict while another is at it."""
+    """Be the only one, across processes, who writes to the mirror, after finishing what a killed sync left to do.
+
+    Raises Conflict while another is at it.
+    """
     with ExitStack() as stack:
         try:
             stack.enter_context(workspace.lock("sync", seconds=0))
         except Conflict as error:
             raise Conflict("A sync of this workspace is running already.", hint="Wait until it is done.") from error
+        carry_on(workspace)
         yield
+
+
+def finish_killed(workspace: Workspace) -> None:
+    """Finish what a killed sync had begun to write, unless another process is at it."""
+    with suppress(Conflict), alone(workspace):
+        pass
 
 
 class Staging:
@@ -137,29 +132,14 @@ class Staging:
             ).lastrowid
         if sync_id is None:
             raise StoreError("The sync could not be recorded.")
-        removed = self._remove(sync_id)
-        added, changed = self._write(sync_id)
+        gone = self._gone()
+        count = "SELECT COUNT(row), COUNT(*) - COUNT(row) FROM staged"
+        changed, added = self._staged.execute(count).fetchone()
         unchanged = sum(self._seen) - changed
-        values = self._metadata_values() if added or changed or removed else None
-        result = SyncResult(
-            added,
-            changed,
-            removed,
-            unchanged,
-            added + changed + unchanged,
-            round(time.monotonic() - self._clock, 3),
-            self._repeated,
-            self._empty,
-        )
-        with self._workspace.write() as connection:
-            if values is not None:
-                settings.put(connection, METADATA_VALUES, values)
-            connection.execute(
-                """UPDATE syncs SET finished_at = ?, added = ?, changed = ?, removed = ?, unchanged = ?, total = ?,
-                   seconds = ? WHERE sync_id = ?""",
-                (now(), added, changed, removed, unchanged, result.total, result.seconds, sync_id),
-            )
-        return result
+        total, seconds = added + changed + unchanged, time.monotonic() - self._clock
+        counted = SyncResult(added, changed, len(gone), unchanged, total, seconds, self._repeated, self._empty)
+        put_plan(self._staged, sync_id, self.started_at, counted, gone)
+        return carry_out(self._workspace, self._staged)
 
     def _known(self, ids: Sequence[str]) -> Mapping[str, Known]:
         """Look ids up. The mirror is mostly in the order of the table, so what follows the last find is tried first."""
@@ -230,79 +210,10 @@ class Staging:
                 self.conflicts.add(chunk_id)
         return False
 
-    def _remove(self, sync_id: int) -> int:
-        """Take out the chunks that did not come."""
+    def _gone(self) -> list[str]:
+        """Return the chunks that did not come."""
         seen = self._seen
         if sum(seen) == self._mirror.execute("SELECT COUNT(*) FROM chunks").fetchone()[0]:
-            return 0
-        removed = 0
-        standing = self._mirror.execute("SELECT row FROM chunks WHERE row < ?", (self._begun_with,))
-        gone = [row for (row,) in standing if not seen[row]]
-        for start in range(0, len(gone), _APPLIED):
-            some = [(row,) for row in gone[start : start + _APPLIED]]
-            with self._turn() as connection:
-                connection.executemany(
-                    f"""INSERT INTO removed_chunks SELECT chunk_id, {sync_id} FROM chunks WHERE row = ?
-                        ON CONFLICT DO UPDATE SET sync_id = excluded.sync_id""",
-                    some,
-                )
-                connection.executemany("DELETE FROM chunks WHERE row = ?", some)
-            removed += len(some)
-        return removed
-
-    def _write(self, sync_id: int) -> tuple[int, int]:
-        """Write what was put aside; returns how many chunks are new and how many changed."""
-        added = changed = 0
-        rows = self._staged.execute(
-            "SELECT chunk_id, text, doc_id, title, position, metadata, sha256, row_hash, row FROM staged "
-            "ORDER BY number"
-        )
-        while some := rows.fetchmany(_APPLIED):
-            new = [(*row[:8], sync_id) for row in some if row[8] is None]
-            known = [(*row[1:8], sync_id, row[8]) for row in some if row[8] is not None]
-            with self._turn() as connection:
-                connection.executemany(
-                    """INSERT INTO chunks (chunk_id, text, doc_id, title, position, metadata, sha256, row_hash, sync_id)
-                       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (chunk_id) DO UPDATE SET text = excluded.text,
-                       doc_id = excluded.doc_id, title = excluded.title, position = excluded.position,
-                       metadata = excluded.metadata, sha256 = excluded.sha256, row_hash = excluded.row_hash,
-                       sync_id = excluded.sync_id""",
-                    new,
-                )
-                connection.executemany("DELETE FROM removed_chunks WHERE chunk_id = ?", [row[:1] for row in new])
-                connection.executemany(
-                    """UPDATE chunks SET text = ?, doc_id = ?, title = ?, position = ?, metadata = ?, sha256 = ?,
-                       row_hash = ?, sync_id = ? WHERE row = ?""",
-                    known,
-                )
-            added += len(new)
-            changed += len(known)
-        return added, changed
-
-    @contextmanager
-    def _turn(self) -> Iterator[sqlite3.Connection]:
-        """Give one short write transaction, and afterwards a moment in which somebody else can have theirs."""
-        begun = time.monotonic()
-        with self._workspace.write() as connection:
-            yield connection
-        time.sleep((time.monotonic() - begun) / 5)
-
-    def _metadata_values(self) -> dict[str, list[str]]:
-        return few_valued(row[0] for row in self._mirror.execute("SELECT metadata FROM chunks"))
-
-
-def few_valued(written: Iterable[str]) -> dict[str, list[str]]:
-    """Gather from metadata as JSON the keys with few different scalar values, and the values."""
-    found: dict[str, set[str]] = {}
-    seen: set[str] = set()
-    for metadata in written:
-        if metadata in seen:
-            continue
-        if len(seen) >= _REMEMBERED:
-            seen.clear()
-        seen.add(metadata)
-        for key, value in msgspec.json.decode(metadata).items():
-            values = found.setdefault(key, set()) if len(found) < _MOST_KEYS else found.get(key)
-            if values is not None and len(values) <= _MOST_VALUES and isinstance(value, (str, int, float)):
-                values.add(filter_value(value))
-    return {key: sorted(values) for key, values in sorted(found.items()) if 0 < len(values) <= _MOST_VALUES}
+            return []
+        standing = self._mirror.execute("SELECT row, chunk_id FROM chunks WHERE row < ?", (self._begun_with,))
+        return [chunk_id for row, chunk_id in standing if not seen[row]]

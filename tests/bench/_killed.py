@@ -18,7 +18,7 @@ from annotator.model import Chunk
 from annotator.services import chunk_table, gold, labelling, review, search
 from annotator.services.importing import import_judgments, import_queries, import_run
 from annotator.services.labelling import Operation
-from annotator.store import corpus, judgments
+from annotator.store import corpus, judgments, sync_apply
 from annotator.store.database import Workspace
 
 __all__ = ["QUERIES", "ROWS", "WORK", "Work", "change_table", "make_table", "token", "work"]
@@ -174,7 +174,8 @@ def _release(one: Work) -> None:
 
 
 def _sync(one: Work) -> None:
-    """Change the live table and take the changes over, index and all."""
+    """Change the live table and take the changes over, index and all; in small steps, to be killed between them."""
+    sync_apply._APPLIED = 20  # type: ignore[misc]
     while True:
         change_table(one.table, one.chance)
         result = chunk_table.sync(one.workspace, "Ana")

@@ -236,9 +236,9 @@ _SLOW_SYNC = """
 import sys, time
 from pathlib import Path
 from annotator.services import chunk_table
-from annotator.store import sync
+from annotator.store import sync_apply
 from annotator.store.database import Workspace
-sync._APPLIED = 5
+sync_apply._APPLIED = 5
 pause = time.sleep
 time.sleep = lambda seconds: pause(0.05)
 chunk_table.sync(Workspace(Path(sys.argv[1])), "ann")
@@ -246,7 +246,9 @@ chunk_table.sync(Workspace(Path(sys.argv[1])), "ann")
 
 
 @pytest.mark.parametrize("was_there", [0, 60])
-def test_a_sync_that_is_killed_is_healed_by_the_next(was_there: int, tmp_path: Path, workspace: Workspace) -> None:
+def test_a_sync_that_is_killed_is_finished_by_whoever_comes_next(
+    was_there: int, tmp_path: Path, workspace: Workspace
+) -> None:
     source = FIXTURES / "jsonl" / "handbook.jsonl"
     lines = source.read_text().splitlines(keepends=True)
     live = tmp_path / "a.jsonl"
@@ -265,14 +267,29 @@ def test_a_sync_that_is_killed_is_healed_by_the_next(was_there: int, tmp_path: P
     with workspace.read() as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
         assert corpus.generation(connection) == (1 if was_there else 0)
-    result = chunk_table.sync(workspace, "ann")
-    assert result.total == _count(workspace) == expected
-    assert chunk_table.sync(workspace, "ann").unchanged == expected
+    live.unlink()  # it is not needed any more
+    workspace.open()
     with workspace.read() as connection:
+        (last, *_) = corpus.syncs(connection)
         since = dict(corpus.changes(connection, 1 if was_there else 0))
+    assert last.finished_at is not None
+    assert last.total == _count(workspace) == expected
+    assert (last.removed, last.unchanged) == ((20, 40 - (last.changed or 0)) if was_there else (0, 0))
     gone = {chunk_id for chunk_id, chunk in since.items() if chunk is None}
     assert len(gone) == (20 if was_there else 0)
     assert not list(workspace.home.glob(".sync-staging*"))
+    live.write_text("".join(line.replace("customer", "client") for line in lines[20:]) if was_there else "".join(lines))
+    assert chunk_table.sync(workspace, "ann").unchanged == expected
+
+
+@pytest.mark.parametrize("left", [b"", b"no database at all, but longer than a header of one hundred bytes" * 4])
+def test_what_a_sync_left_that_never_began_to_write_is_cleared_away(left: bytes, workspace: Workspace) -> None:
+    chunk_table.connect(workspace, "ann", str(FIXTURES / "jsonl" / "handbook.jsonl"))
+    workspace.staged.write_bytes(left)
+    workspace.open()
+    assert not workspace.staged.exists()
+    workspace.staged.write_bytes(left)
+    assert chunk_table.sync(workspace, "ann").added == 60
 
 
 def _wait_until(reached: Any) -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from annotator.errors import Conflict, StoreError
 from annotator.model import Chunk
-from annotator.store import corpus
+from annotator.store import corpus, sync_apply
 from annotator.store.database import Workspace
-from annotator.store.sync import Staging, staging
+from annotator.store.sync import staging
 
 from .conftest import source_row
 
@@ -129,11 +129,11 @@ def test_an_interrupted_sync_is_completed_by_the_next(
     mirror(CHUNKS)
     edited = [replace(chunk, text="new") for chunk in CHUNKS[2:]]
 
-    def die(self: Staging) -> None:
+    def die(written: object) -> None:
         raise StoreError("the power went")
 
     with monkeypatch.context() as broken:
-        broken.setattr(Staging, "_metadata_values", die)
+        broken.setattr(sync_apply, "few_valued", die)
         with pytest.raises(StoreError):
             mirror(edited)
     with workspace.read() as connection:
