@@ -267,15 +267,23 @@ def _queue(connection: sqlite3.Connection, who: str, moment: str, disputed: froz
     person = people.find(connection, who)
     sees_all = person is None or allows(person, "see the labels of others")
     turns = _turns(connection, who, moment, disputed, sees_all)
-    distinct = {id(turn): turn for turn in turns.values()}  # most questions share one turn
-    known = {key: (turn.is_for(who), turn.standing(who)) for key, turn in distinct.items()}
-    ids = [query_id for query_id, turn in turns.items() if known[id(turn)][0]]
+    known: dict[int, tuple[bool, str]] = {}  # most questions share one turn
+    standings, ids = {}, []
+    for query_id, turn in turns.items():
+        found = known.get(id(turn))
+        if found is None:
+            found = known[id(turn)] = turn.is_for(who), turn.standing(who)
+        mine, standings[query_id] = found
+        if mine:
+            ids.append(query_id)
     seed = str(settings.get(connection, "queue_seed", ""))
     if seed:
         ids.sort(key=Order(seed, who).key)
-    if any(turns[one].calibration for one in ids):
-        ids.sort(key=lambda one: not turns[one].calibration)
-    return _Queue(who, turns, {query_id: known[id(turn)][1] for query_id, turn in turns.items()}, ids)
+    first = [one for one in kept.calibrated(connection) if one in turns]
+    if first:
+        everywhere = set(first)
+        ids = [*(one for one in ids if one in everywhere), *(one for one in ids if one not in everywhere)]
+    return _Queue(who, turns, standings, ids)
 
 
 def _turns(

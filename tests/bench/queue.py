@@ -48,13 +48,16 @@ def run() -> Iterator[dict[str, object]]:
 def _timed(name: str, work: Callable[[], object], calls: int = CALLS) -> dict[str, object]:
     work()
     took = []
+    cpu = time.process_time()
     for _ in range(calls):
         start = time.perf_counter()
         work()
         took.append((time.perf_counter() - start) * 1000)
+    cpu = (time.process_time() - cpu) * 1000 / calls
     ranked = sorted(took)
     return {
         "bench": name,
+        "cpu_ms": round(cpu, 1),
         "ms_median": round(statistics.median(took), 1),
         "ms_p95": round(ranked[int(0.95 * (len(ranked) - 1))], 1),
     }
