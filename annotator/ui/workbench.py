@@ -6,8 +6,10 @@ graded; this module fills it with data and acknowledges what is stored.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -161,13 +163,18 @@ def _data(
     undoable = labelling.undoable(workspace, who, query_id)
     judged, relevant = labelling.counts(workspace, who, query_id)
     standing = live.standing(workspace)
+    list_token = f"{query_id}\n{listing.token}"
+    known = _known(list_token)
     return {
         "who": who,
         "query": query_id,
         "next": bool(desk.following),
         "previous": bool(desk.previous),
-        "list": f"{query_id}\n{listing.token}",
-        "candidates": [_candidate(one, listing, twins.get(one.chunk.chunk_id, 0)) for one in shown],
+        "list": list_token,
+        "candidates": [
+            _unless_known(_candidate(one, listing), known) | _said(one, twins.get(one.chunk.chunk_id, 0))
+            for one in shown
+        ],
         "counted": listing.counted,
         "landing": listing.landing,
         "progress": f"{judged} judged · {relevant} relevant",
@@ -194,7 +201,23 @@ def _data(
     }
 
 
-def _candidate(one: Candidate, listing: Listing, group: int) -> dict[str, object]:
+def _known(list_token: str) -> Mapping[str, str]:
+    """Return the version of each row that the screen says it holds of this list."""
+    state = st.session_state.get("workbench") or {}
+    has = (state.get("queue") or {}).get("has") or {}
+    return dict(has.get("of") or {}) if has.get("list") == list_token else {}
+
+
+def _unless_known(row: dict[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    """Leave out what the screen holds already: a grade must not send a page of texts again."""
+    version = blake2b(json.dumps(row).encode(), digest_size=8).hexdigest()
+    if known.get(row["id"]) == version:
+        row = {"id": row["id"], "sha256": row["sha256"]}
+    return row | {"version": version}
+
+
+def _candidate(one: Candidate, listing: Listing) -> dict[str, Any]:
+    """Return what of a row stays as it is whatever is said about the chunk."""
     chunk = one.chunk
     text = chunk.text[:LONGEST_TEXT]
     snippet, spans = (listing.snippets or {}).get(chunk.chunk_id) or (" ".join(text[:400].split())[:240], ())
@@ -211,18 +234,23 @@ def _candidate(one: Candidate, listing: Listing, group: int) -> dict[str, object
         "snippet": snippet,
         "snippet_spans": [list(span) for span in spans],
         "why": (listing.whys or {}).get(chunk.chunk_id, ""),
-        "label": _label(one.mine),
-        "alike": group,
     }
     if len(text) < len(chunk.text):
         row["cut"] = f"Cut here: the first {len(text):,} of {len(chunk.text):,} characters are shown."
-    if one.mine is not None and one.mine.sha256 not in ("", chunk.sha256):
-        row["label"]["outdated"] = True
-    if one.reopened:
-        row["label"]["reopened"] = True
-    if one.draft is not None:
-        row["draft"] = {"reason": one.draft[0], "evidence": _spans(one.draft[1])}
     return row
+
+
+def _said(one: Candidate, group: int) -> dict[str, Any]:
+    """Return what this person said about the chunk; `group` tells near-duplicates, 0 for none."""
+    label = _label(one.mine)
+    if label is not None and one.mine is not None and one.mine.sha256 not in ("", one.chunk.sha256):
+        label["outdated"] = True
+    if label is not None and one.reopened:
+        label["reopened"] = True
+    said: dict[str, Any] = {"label": label, "alike": group}
+    if one.draft is not None:
+        said["draft"] = {"reason": one.draft[0], "evidence": _spans(one.draft[1])}
+    return said
 
 
 def _label(one: Judgment | None) -> dict[str, object] | None:

@@ -25,6 +25,7 @@ PAGE = """<style>body { margin: 0; background: var(--st-background-color); }</st
 <script type="module">
   import workbench from "/workbench.js";
   window.sent = [];
+  window.held = [];
   window.triggers = [];
   window.roots = {};
   for (const name of ["one", "two"]) {
@@ -37,7 +38,7 @@ PAGE = """<style>body { margin: 0; background: var(--st-background-color); }</st
     window.unmount = workbench({
       parentElement: roots[name],
       data,
-      setStateValue: (_, value) => sent.push(value.ops),
+      setStateValue: (_, value) => sent.push(value.ops) && held.push(value.has),
       setTriggerValue: (kind, value) => triggers.push([kind, value]),
     });
   };
@@ -507,3 +508,39 @@ def test_z_asks_to_skip_the_question(bench: Bench) -> None:
     bench.show()
     bench.page.keyboard.press("z")
     assert bench.page.evaluate("triggers") == [["go", "skip"]]
+
+
+def versions(bench: Bench) -> list[dict[str, Any]]:
+    """The rows as the server sends them, each with its version."""
+    return [{**candidate(chunk_id, text), "version": f"v {chunk_id}"} for chunk_id, text in TEXTS.items()]
+
+
+def slim(row: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    return {"id": row["id"], "sha256": row["sha256"], "version": row["version"], "label": None, **changed}
+
+
+def test_texts_that_are_on_the_screen_need_not_come_again(bench: Bench) -> None:
+    rows = versions(bench)
+    bench.show(candidates=rows)
+    bench.page.keyboard.press("3")
+    assert bench.page.evaluate("held")[-1] == {"list": "q1\nfirst", "of": {one["id"]: one["version"] for one in rows}}
+    bench.show(candidates=[slim(rows[0], label=label(3)), *map(slim, rows[1:])], ack=[bench.operations()[0]["id"]])
+    assert bench.text == TEXTS["a#2"]
+    bench.page.keyboard.press("k")
+    assert bench.text == TEXTS["a#1"]
+    expect(bench.page.locator(".row .badge").first).to_have_text("3 answers")
+
+
+def test_an_element_that_does_not_hold_the_texts_asks_for_them(bench: Bench) -> None:
+    rows = versions(bench)
+    bench.show(candidates=[slim(one) for one in rows])
+    assert bench.page.evaluate("held") == [None]
+    expect(bench.page.locator(".row")).to_have_count(0)
+    bench.show(candidates=rows)
+    assert bench.text == TEXTS["a#1"]
+    # a row that was changed meanwhile comes whole, and the others do not
+    changed = {**candidate("a#1", "Other text."), "version": "v2"}
+    bench.show(candidates=[changed, *map(slim, rows[1:])])
+    assert bench.text == "Other text."
+    bench.page.keyboard.press("j")
+    assert bench.text == TEXTS["a#2"]

@@ -288,6 +288,11 @@ class Workbench {
   update(data, setState, setTrigger) {
     this.setState = setState;
     this.setTrigger = setTrigger;
+    // Rows this element was said to hold come without their texts; should it not hold them, it asks for all.
+    if (data.candidates.some((one) => one.text === undefined && this.items.get(one.id)?.version !== one.version)) {
+      this.send(false);
+      return;
+    }
     this.data = data;
     this.bench.classList.toggle("dark", isDark(getComputedStyle(this.bench).backgroundColor));
     this.buildOnce(data);
@@ -318,7 +323,8 @@ class Workbench {
         Object.assign(kept, { gone: true, label: EMPTY, draft: undefined });
         continue;
       }
-      const item = { ...one, shown: kept?.shown ?? 0 };
+      const same = one.text === undefined ? kept : {};
+      const item = { ...same, draft: undefined, draftSent: undefined, gone: false, ...one, shown: kept?.shown ?? 0 };
       item.label = one.label ?? EMPTY;
       if (kept && !fresh) {
         [item.draft, item.draftSent, item.look] = [kept.draft, kept.draftSent, kept.look];
@@ -423,11 +429,13 @@ class Workbench {
     }
   }
 
-  send() {
+  send(holds = true) {
     this.sent += 1;
     this.sentAt = performance.now();
     this.heard = this.sentAt; // saving is a sign of life, too
-    this.setState("queue", { n: this.sent, ops: this.queue.map(({ restores, ...rest }) => rest) });
+    const of = Object.fromEntries(this.order.map((id) => [id, this.items.get(id)?.version ?? ""]));
+    const has = holds ? { list: this.list, of } : null;
+    this.setState("queue", { n: this.sent, ops: this.queue.map(({ restores, ...rest }) => rest), has });
   }
 
   stir() {
@@ -942,7 +950,7 @@ const GRACE_MS = 1500;
 
 export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
   const waiting = document.annotatorWaiting;
-  if (!parentElement.workbench && waiting && waiting.data.who === data.who && waiting.data.query === data.query) {
+  if (!parentElement.workbench && waiting?.data && waiting.data.who === data.who && waiting.data.query === data.query) {
     document.annotatorWaiting = undefined;
     waiting.moveTo(parentElement);
     parentElement.workbench = waiting;
