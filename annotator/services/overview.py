@@ -115,7 +115,7 @@ def home(workspace: Workspace, annotator: str) -> Home:
             in_place=in_place.is_on_in(connection),
             about=in_place.about(connection),
         )
-    return replace(found, next_step=_next_step(found, person, following))
+    return replace(found, next_step=_next_step(found, person, following if mine.begun else None))
 
 
 def _disputed(workspace: Workspace) -> Counter[str]:
@@ -146,8 +146,13 @@ def _next_step(found: Home, person: Person, following: Query | None) -> NextStep
         return NextStep("Write the first question, or import some.", "queries")
     if decides and found.disputes:
         return NextStep(f"Decide {_number(found.disputes, 'disputed label')}.", "review")
-    if permission.allows(person, "grade chunks") and following is not None:
+    if following is not None:
         return NextStep(f"Go on with “{_short(following.question)}”", "annotate", following.query_id)
+    if found.next_query:
+        waiting = _number(found.queue["needs me"], "question")
+        return NextStep(
+            f"Label the next question: {waiting} need{'s' if waiting == '1 question' else ''} you.", "annotate"
+        )
     if found.free_at:
         wait = queue.minutes_until(found.free_at)
         return NextStep(f"The last questions are in use by others: the next one is free in {wait}.", "annotate")

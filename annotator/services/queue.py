@@ -92,11 +92,15 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Mine:
-    """A person's list by standing, the question to go on with ("" without one), and when the next comes free."""
+    """A person's list by standing, the question to go on with ("" without one), and when the next comes free.
+
+    `begun`: it is the one they were at. Another one may be somebody else's by the time it is opened.
+    """
 
     counts: Mapping[str, int]
     next_query: str
     free_at: str
+    begun: bool = False
 
 
 def desk(
@@ -221,8 +225,10 @@ def mine(connection: sqlite3.Connection, who: str, disputed: frozenset[str] = fr
     """
     queue = _queue(connection, who, moment or now(), disputed)
     last = kept.lease(connection, who)
-    following = next(iter(queue.needing(last[0] if last else "", stay=True)), "")
-    return Mine(Counter(queue.standings[one] for one in queue.ids), following, next(iter(queue.free()), ""))
+    left = last[0] if last else ""
+    following = next(iter(queue.needing(left, stay=True)), "")
+    counts = Counter(queue.standings[one] for one in queue.ids)
+    return Mine(counts, following, next(iter(queue.free()), ""), bool(following) and following == left)
 
 
 def standing_of(

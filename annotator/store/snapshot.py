@@ -51,6 +51,9 @@ _IN_FORCE: Final = {
             WHERE s.query_id = j.query_id AND s.chunk_id = j.chunk_id AND s.sha256 = j.sha256)""",
 }
 """What may be wrong with the labels in force, and how to count it."""
+_STEPS: Final = """WITH newest AS MATERIALIZED (SELECT MAX(step_id) AS step_id FROM steps GROUP BY query_id, annotator)
+    SELECT (SELECT COUNT(*) FROM newest) + (SELECT COUNT(*) FROM current_steps)
+        - 2 * (SELECT COUNT(*) FROM newest JOIN current_steps USING (step_id))"""
 _DERIVED: Final = ("_sqlite_migrations", "sqlite_stat1", "sqlite_sequence")
 
 
@@ -146,6 +149,9 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
         number = connection.execute(f"{_NEWEST} {sql}").fetchone()[0]
         if number:
             yield f"current_judgments: {number} {problem}"
+    number = connection.execute(_STEPS).fetchone()[0]
+    if number:
+        yield f"current_steps: {number} are not the last thing the person said about the question"
 
 
 def _schema_faults(connection: sqlite3.Connection) -> Iterator[str]:

@@ -177,6 +177,10 @@ DAMAGE: dict[str, tuple[str, str]] = {
         " FROM judgments WHERE judgment_id = 1; UPDATE current_judgments SET judgment_id = 1 WHERE annotator = 'Ana'",
         "not the last ones given",
     ),
+    "a finished question forgotten": (
+        "INSERT INTO steps VALUES (1, 'q1', 'Ana', 'finished', '', 'Ana', '', 0); DELETE FROM current_steps",
+        "not the last thing the person said",
+    ),
     "a link to nothing": ("PRAGMA foreign_keys = OFF; DELETE FROM queries WHERE query_id = 'q1'", "not there"),
     "another version": (
         "CREATE TEMP TABLE t AS SELECT sql FROM sqlite_master WHERE name = 'version_files_no_update';"

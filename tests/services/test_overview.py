@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotator.model import Person
-from annotator.services import chunk_table, gold, overview
+from annotator.services import chunk_table, gold, overview, queue
 from annotator.services.importing import import_judgments, import_queries
 from annotator.services.workspace import Workspace, init
 from annotator.store import people
@@ -108,7 +108,10 @@ def test_people_are_sent_where_they_can_do_something(empty: Workspace, tmp_path:
     chunk_table.sync(empty, "Ana")
     state(empty, "q1")
     assert (next_page(empty, "Ben"), next_page(empty, "Rob")) == ("annotate", "metrics")
-    assert overview.home(empty, "Ben").next_step.query_id == "q1"
+    first = overview.home(empty, "Ben")
+    assert (first.next_query, first.next_step.sentence) == ("q1", "Label the next question: 1 question needs you.")
+    queue.desk(empty, "Ben")
+    assert overview.home(empty, "Ben").next_step.sentence == "Go on with “Why?”"
     take(empty, "q1,c1,Ana,0", "q1,c1,Ben,3")
     assert (next_page(empty, "Rita"), next_page(empty, "Ben")) == ("review", "annotate")
     state(empty, "q1", state="complete")
