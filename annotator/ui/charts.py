@@ -36,7 +36,8 @@ _ROW = 40
 _BELOW = 60
 """Pixels of a row of cells, and of the legend below."""
 _AXIS = 70
-"""Pixels of an axis with its title."""
+_LEGEND = 90
+"""Pixels of an axis with its title, and of a legend of two lines."""
 _MOST_VALUES = 10
 
 
@@ -232,7 +233,7 @@ def dumbbells(rows: Sequence[Change], runs: tuple[str, str], measure: str) -> No
         )
     )
     spoken = "; ".join(f"{row.name} from {row.before:.3f} to {row.after:.3f}" for row in rows)
-    chart = (lines + points + labels).properties(height=27 * len(rows) + 130).configure_view(strokeWidth=0)
+    chart = (lines + points + labels).properties(height=27 * len(rows) + _AXIS + _LEGEND).configure_view(strokeWidth=0)
     st.altair_chart(chart, alt=f"{measure}, {runs[1]} against {runs[0]}: {spoken}")
 
 

@@ -223,7 +223,7 @@ def all_runs(session: Session, chosen: Chosen, stored: Sequence[RunInfo]) -> Non
                 run.name,
                 run.name if along == "run" else preview.marked(found, along) or "(not said)",
                 found.measures[chosen.key],
-                *found.bounds[chosen.key],
+                *found.bounds.get(chosen.key, (0.0, 0.0)),  # none where every question is unanswerable
             )
             for run, found in oldest_first
         ],

@@ -58,9 +58,11 @@ def opened(session: Session) -> Desk | None:
 def _follow(query_id: str, asked: str) -> None:
     """Have the search bring up the chunk that the address names beside its question; from then on the address names the
     question alone, so that whoever goes on from there is not taken back."""
-    chunk_id = st.query_params.pop("chunk", "")
+    chunk_id = st.query_params.get("chunk", "")
     if chunk_id and asked == st.query_params.get("query"):
         st.session_state.update({f"tab:{query_id}": "Search", f"search:{query_id}": chunk_id, f"mode:{query_id}": "id"})
+    # Not before the search has it: changing the address may end this run.
+    st.query_params.pop("chunk", None)
 
 
 def _pause(found: Pause) -> None:

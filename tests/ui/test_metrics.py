@@ -222,3 +222,12 @@ def test_a_run_of_other_questions_is_told_before_its_zeros(released: Workspace, 
     run = ("other.trec", b"Q-1 Q0 policy-refunds-v4#standard 1 1 t\n")
     importing.import_run(released, "Ana", run, name="other")
     assert "other answers none of the questions of this gold set." in shown(visit("metrics"))
+
+
+def test_a_gold_set_of_unanswerable_questions_breaks_no_part_of_the_page(empty: Workspace, visit: Visit) -> None:
+    importing.import_queries(empty, "Ana", ("q.yaml", b"query_id: q1\nquestion: Why?\nunanswerable: true\n"))
+    importing.import_run(empty, "Ana", ("r.trec", b"q1 Q0 a 1 1 t\n"), name="r")
+    gold.release(empty, "Ana", allow_open=True)
+    app = visit("metrics")
+    for part in app.segmented_control(key="metrics.view").options:
+        assert "there is nothing to average" in shown(look(app, part)), part
