@@ -13,7 +13,18 @@ from annotator.store import corpus, settings
 from annotator.store.corpus import Sync
 from annotator.store.database import Workspace
 
-__all__ = ["Document", "Sync", "TableState", "browse", "chunk", "document", "documents", "state", "syncs"]
+__all__ = [
+    "Document",
+    "Sync",
+    "TableState",
+    "browse",
+    "chunk",
+    "document",
+    "document_length",
+    "documents",
+    "state",
+    "syncs",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +70,17 @@ def documents(workspace: Workspace, *, after: str = "", limit: int = 50) -> list
         return [Document(*row) for row in corpus.documents(connection, after=after, limit=limit)]
 
 
-def document(workspace: Workspace, doc_id: str) -> list[Chunk]:
-    """Return the chunks of a document in order, none for an unknown one."""
+def document(workspace: Workspace, doc_id: str, *, limit: int = -1, offset: int = 0) -> list[Chunk]:
+    """Return the chunks of a document in order, all or some, none for an unknown one."""
     in_place.look_at_documents(workspace, [doc_id])
     with workspace.read() as connection:
-        return corpus.document(connection, doc_id)
+        return corpus.document(connection, doc_id, limit=limit, offset=offset)
+
+
+def document_length(workspace: Workspace, doc_id: str) -> int:
+    """Return the number of chunks of a document."""
+    with workspace.read() as connection:
+        return corpus.document_length(connection, doc_id)
 
 
 def browse(workspace: Workspace, *, after_row: int = 0, limit: int = 50) -> list[tuple[int, Chunk]]:

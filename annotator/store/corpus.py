@@ -26,6 +26,7 @@ __all__ = [
     "chunks",
     "count",
     "document",
+    "document_length",
     "documents",
     "filter_value",
     "fingerprint",
@@ -127,12 +128,22 @@ def changes(connection: sqlite3.Connection, since: int) -> Iterator[tuple[str, C
         yield row[0], _chunk(row)
 
 
-def document(connection: sqlite3.Connection, doc_id: str) -> list[Chunk]:
-    """Return the chunks of a document in order. Chunks without a document ("") belong to none."""
+def document(connection: sqlite3.Connection, doc_id: str, *, limit: int = -1, offset: int = 0) -> list[Chunk]:
+    """Return the chunks of a document in order, all or some. Chunks without a document ("") belong to none."""
     if not doc_id:
         return []
-    rows = connection.execute(f"SELECT {_FIELDS} FROM chunks WHERE doc_id = ? ORDER BY position, row", (doc_id,))
+    rows = connection.execute(
+        f"SELECT {_FIELDS} FROM chunks WHERE doc_id = ? ORDER BY position, row LIMIT ? OFFSET ?",
+        (doc_id, limit, offset),
+    )
     return [_chunk(row) for row in rows]
+
+
+def document_length(connection: sqlite3.Connection, doc_id: str) -> int:
+    """Return the number of chunks of a document, 0 for an unknown one and for ""."""
+    if not doc_id:
+        return 0
+    return int(connection.execute("SELECT COUNT(*) FROM chunks WHERE doc_id = ?", (doc_id,)).fetchone()[0])
 
 
 def browse(

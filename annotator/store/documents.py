@@ -21,19 +21,33 @@ def document_ids(connection: sqlite3.Connection, doc_id: str) -> list[str]:
 def places(connection: sqlite3.Connection, chunks: Iterable[Chunk]) -> dict[str, tuple[int, int]]:
     """Return chunk id → (place in its document counted from 1, chunks of the document); chunks of no document lack."""
     found: dict[str, tuple[int, int]] = {}
-    wanted: dict[str, set[str]] = {}
+    wanted: dict[str, list[str]] = {}
     for chunk in chunks:
-        wanted.setdefault(chunk.doc_id, set()).add(chunk.chunk_id)
+        if chunk.doc_id:
+            wanted.setdefault(chunk.doc_id, []).append(chunk.chunk_id)
     for doc_id, ids in wanted.items():
-        order = document_ids(connection, doc_id)
-        found.update({one: (at, len(order)) for at, one in enumerate(order, 1) if one in ids})
+        order = _rows(connection, doc_id)
+        place_of = {row: place for place, row in enumerate(order, 1)}
+        marks = ",".join("?" * len(ids))
+        for chunk_id, row in connection.execute(f"SELECT chunk_id, row FROM chunks WHERE chunk_id IN ({marks})", ids):
+            if row in place_of:
+                found[chunk_id] = (place_of[row], len(order))
     return found
 
 
 def adjacent_ids(connection: sqlite3.Connection, chunk: Chunk) -> tuple[str, str]:
     """Return the ids of the chunk before and after in the document, "" where there is none."""
-    order = document_ids(connection, chunk.doc_id)
-    if chunk.chunk_id not in order:
+    order = _rows(connection, chunk.doc_id) if chunk.doc_id else []
+    own = connection.execute("SELECT row FROM chunks WHERE chunk_id = ?", (chunk.chunk_id,)).fetchone()
+    if own is None or own[0] not in order:
         return "", ""
-    at = order.index(chunk.chunk_id)
-    return (order[at - 1] if at else "", order[at + 1] if at + 1 < len(order) else "")
+    at = order.index(own[0])
+    beside = (order[at - 1] if at else 0, order[at + 1] if at + 1 < len(order) else 0)
+    ids = dict(map(tuple, connection.execute("SELECT row, chunk_id FROM chunks WHERE row IN (?, ?)", beside)))
+    return ids.get(beside[0], ""), ids.get(beside[1], "")
+
+
+def _rows(connection: sqlite3.Connection, doc_id: str) -> list[int]:
+    """Return the rows of a document's chunks in order: the index alone knows them, however long the document is."""
+    rows = connection.execute("SELECT row FROM chunks WHERE doc_id = ? ORDER BY position, row", (doc_id,))
+    return [row[0] for row in rows]

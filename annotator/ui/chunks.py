@@ -135,17 +135,18 @@ def _unlink() -> None:
 
 
 def _read(session: Session, doc_id: str) -> None:
-    found = chunks.document(session.workspace, doc_id)
-    if not found:
+    pages = Pages("reading", 0, doc_id)
+    shown = chunks.document(session.workspace, doc_id, limit=_PAGE, offset=pages.here)
+    if not shown:
         text.box(f"There is no document {doc_id!r} in the table.", "warn")
         return
-    text.line([found[0].title, doc_id, blocks.count(len(found), "chunk")], quiet=False)
-    pages = Pages("reading", 0, doc_id)
+    length = chunks.document_length(session.workspace, doc_id)
+    text.line([shown[0].title, doc_id, blocks.count(length, "chunk")], quiet=False)
     with st.container(height=_READING_HEIGHT):
-        for place, chunk in enumerate(found[pages.here : pages.here + _PAGE], pages.here + 1):
-            _passage(chunk, f"{place} of {len(found)}")
+        for place, chunk in enumerate(shown, pages.here + 1):
+            _passage(chunk, f"{place} of {length}")
     end = pages.here + _PAGE
-    pages.buttons(end if end < len(found) else None)
+    pages.buttons(end if end < length else None)
 
 
 def _passage(chunk: Chunk, place: str = "") -> None:
