@@ -141,7 +141,7 @@ def test_holes_come_up_early_and_no_place_tells_which_they_are(ran: Workspace) -
     for chunk_id in ("refunds-v4#1", "travel#1"):
         judge(ran, "Ben", chunk_id)
     pools.build(ran, "Rea", Build(("bm25",), "", "", 5))
-    places = [pools.pool(ran, f"person {number}", "q1").ids for number in range(400)]
+    places = [pools.pool(ran, f"person {number}", "q1").ids for number in range(200)]
     judged = [one.index(chunk_id) for one in places for chunk_id in ("refunds-v4#1", "travel#1")]
     holes = [one.index(chunk_id) for one in places for chunk_id in ("refunds-v4#2", "travel#2", "errors#1")]
     assert mean(holes) < mean(judged) - 0.7
