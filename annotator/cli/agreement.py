@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from annotator.cli import echo_json, pass_workspace
+from annotator.cli import echo_json, pass_workspace, shown
 from annotator.services.workspace import Workspace
 
 __all__ = ["command"]
@@ -40,7 +40,9 @@ def command(workspace: Workspace, as_json: bool) -> None:
     if found.slices:
         click.echo("slices")
     for part in found.slices:
-        click.echo(f"  {part.facet}={part.value}  n {part.figures.items}  alpha {_number(part.figures.alpha)}")
+        click.echo(
+            f"  {shown(f'{part.facet}={part.value}')}  n {part.figures.items}  alpha {_number(part.figures.alpha)}"
+        )
 
 
 def _number(value: float | None) -> str:

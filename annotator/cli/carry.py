@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from annotator.cli import acting, echo_json, pass_workspace
+from annotator.cli import acting, echo_json, pass_workspace, shown
 from annotator.services.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -42,12 +42,10 @@ def command(workspace: Workspace, gold: str, keep: bool, as_json: bool) -> None:
         return
     for one in search.found:
         label = one.label
-        click.echo(
-            f"{label.query_id}  {label.chunk_id} → {one.chunk.chunk_id}  grade {label.grade} → {one.grade}  "
-            f"{one.how} {one.score:.0%}"
-        )
+        moved = shown(f"{label.query_id}  {label.chunk_id} → {one.chunk.chunk_id}")
+        click.echo(f"{moved}  grade {label.grade} → {one.grade}  {one.how} {one.score:.0%}")
     for label in search.without:
-        click.echo(f"{label.query_id}  {label.chunk_id}: found nowhere")
+        click.echo(shown(f"{label.query_id}  {label.chunk_id}: found nowhere"))
     click.echo(
         f"{len(search.labels)} labels of drifted chunks: {len(search.found)} proposals, nothing found for "
         f"{len(search.without)}, in {search.seconds:.1f} s."

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from annotator.cli import chosen_workspace, echo_json
+from annotator.cli import chosen_workspace, echo_json, shown
 
 if TYPE_CHECKING:
     from annotator.gold.diff import Change
@@ -41,7 +41,7 @@ def command(before: str, after: str, as_json: bool) -> None:
         if queries or labels:
             click.echo(f"{kind}: {_count(len(queries), 'query', 'queries')}, {_count(len(labels), 'label', 'labels')}")
             for one in sorted((*queries, *labels), key=lambda one: (one.query_id, one.chunk_id)):
-                click.echo(f"  {_line(one)}")
+                click.echo(shown(f"  {_line(one)}"))
 
 
 def _name(gold: object) -> str:

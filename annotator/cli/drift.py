@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from annotator.cli import echo_json, pass_workspace
+from annotator.cli import echo_json, pass_workspace, shown
 from annotator.services.workspace import Workspace
 
 __all__ = ["command"]
@@ -37,7 +37,8 @@ def command(workspace: Workspace, ctx: click.Context, gold: str, as_json: bool) 
     else:
         for one in found:
             to = f" → {one.to[0]}" if one.to else ""
-            click.echo(f"{one.kind:<8} {one.judged.chunk_id}{to}  (judged for {', '.join(one.judged.query_ids)})")
+            judged_for = ", ".join(one.judged.query_ids)
+            click.echo(shown(f"{one.kind:<8} {one.judged.chunk_id}{to}  (judged for {judged_for})"))
         counts = ", ".join(f"{sum(one.kind == kind for one in found)} {kind}" for kind in KINDS)
         click.echo(f"{judged.name}{f' version {judged.version}' if judged.version else ''}: {counts}.")
     ctx.exit(1 if found else 0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from annotator.cli import acting, echo_json, pass_workspace
+from annotator.cli import acting, echo_json, pass_workspace, shown
 from annotator.errors import SHOWN_PROBLEMS
 from annotator.services.workspace import Workspace
 
@@ -215,4 +215,4 @@ def _show(report: ImportReport, what: str, as_json: bool, rest: Path | None = No
             f"{report.unchanged} unchanged{skipped}."
         )
     for warning in report.warnings:
-        click.echo(f"Note: {warning}", err=True)
+        click.echo(shown(f"Note: {warning}"), err=True)

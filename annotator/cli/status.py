@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import click
 
-from annotator.cli import echo_json, pass_workspace
+from annotator.cli import echo_json, pass_workspace, shown
 from annotator.services.workspace import Workspace
 
 __all__ = ["command"]
@@ -27,9 +27,9 @@ def command(workspace: Workspace, as_json: bool) -> None:
         if not isinstance(value, Mapping):
             click.echo(f"{name.replace('_', ' '):<14} {value}")
         elif name == "queries":
-            shown = ", ".join(f"{number} {state}" for state, number in value.items() if number)
-            click.echo(f"{name:<14} {shown or '0'}")
+            states = ", ".join(f"{number} {state}" for state, number in value.items() if number)
+            click.echo(f"{name:<14} {states or '0'}")
         else:
             for facet, values in value.items():
                 counted = ", ".join(f"{one} {number}" for one, number in values.items())
-                click.echo(f"  {facet:<12} {counted or '–'}")
+                click.echo(shown(f"  {facet:<12} {counted or '–'}"))

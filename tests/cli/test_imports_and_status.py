@@ -112,3 +112,15 @@ def test_good_rows_are_taken_and_the_others_written_to_a_file(
     assert "1 added" in out
     assert "line 3, field question: there is no question" in err
     assert rest.read_text("utf-8") == "nr,key,question\n2,g2,\n"
+
+
+def test_ids_and_facets_do_not_steer_the_terminal(
+    tmp_path: Path, home: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "q.jsonl").write_text(json.dumps({"query_id": "q7", "question": "Why?", "risk": "\x1b[2J"}), "utf-8")
+    answer(capsys, "--home", home, "import", "queries", str(tmp_path / "q.jsonl"))
+    (tmp_path / "r.trec").write_text("q7 Q0 ghost\u202e 1 1 t\n", "utf-8")
+    said = answer(capsys, "--home", home, "import", "run", str(tmp_path / "r.trec"), "--name", "r")
+    counted = answer(capsys, "--home", home, "status")
+    assert "ghost\ufffd" in said[1]
+    assert not set("".join((*said, *counted))) & set("\x1b\u202e")
