@@ -17,12 +17,13 @@ from typing import Final
 import msgspec
 
 from annotator.errors import InputError, Problem
-from annotator.model import id_fault
+from annotator.model import Chunk, id_fault
 from annotator.search import identifiers
 from annotator.search.fuzzy import allowed_edits, meant_in
 from annotator.search.highlight import matcher
 from annotator.search.identity import likeness
 from annotator.search.query import Typed, parse
+from annotator.search.rescoring import rescored
 from annotator.search.run import SearchHit, SearchResult
 from annotator.services.connected import connected
 from annotator.store import corpus, remembered, settings
@@ -59,6 +60,7 @@ _MOST_DOCUMENTS: Final = 20
 _MOST_MISTYPED: Final = 5
 _MOST_MEANT: Final = 8
 _MOST_NEAR: Final = 20
+_RANKED_AGAIN: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +125,10 @@ def search(
     typed = _understood(workspace, text, doc_id, where or {})
     if mode == "id" and (typed.doc_id, typed.where) != (doc_id, tuple((where or {}).items())):
         typed = _as_id(workspace, text) or typed
-    total, found, more = _found(live, typed, mode, max(1, limit), max(0, offset))
-    rows = _fetch(live, [chunk_id for chunk_id, _ in found])
+    total, found, more, read = _found(live, typed, mode, max(1, limit), max(0, offset))
+    known = {row[1]: row for row in reversed(read)}
+    rows = [known[one] for one, _ in found if one in known]
+    rows += _fetch(live, [one for one, _ in found if one not in known])
     remembered.remember(workspace, rows)
     with workspace.read() as connection:
         chunks = corpus.chunks(connection, [row[1] for row in rows])
@@ -266,10 +270,14 @@ def _as_id(workspace: Workspace, text: str) -> Typed | None:
 
 def _found(
     live: _Opened, typed: Typed, mode: str, limit: int, offset: int
-) -> tuple[int, list[tuple[str, float]], bool]:
+) -> tuple[int, list[tuple[str, float]], bool, list[SourceRow]]:
+    """Return the number found, a page of (chunk id, score), whether there are more, and what was read on the way.
+
+    Where the table ranks roughly, the best of what it found are read and ranked again.
+    """
     by_id = mode == "id"
     if typed.is_empty and not (by_id and typed.text):
-        return 0, [], False
+        return 0, [], False, []
     forgiving = mode == "fuzzy"
     words = dict.fromkeys(typed.words)
     asked = Asked(
@@ -284,6 +292,15 @@ def _found(
         limit=limit,
         offset=offset,
     )
+    if live.table.rough and asked.words and not by_id and offset + limit <= _RANKED_AGAIN:
+        found = live.table.search(replace(asked, limit=_RANKED_AGAIN, offset=0))
+        rows = _fetch(live, [one for one, _ in found.ids]) if found.rarity else []
+        best = list(dict(found.ids).items())
+        if rows:
+            first = {row[1]: row for row in reversed(rows)}
+            chunks = [_chunk(first[one]) for one, _ in best if one in first]
+            best = rescored(chunks, asked.words, dict(found.rarity))
+        return found.total, best[offset : offset + limit], found.more, rows
     found = live.table.search(asked)
     ids = list(dict(found.ids).items())
     total = found.total
@@ -291,7 +308,11 @@ def _found(
         near = likeness(typed.text, (one for one in found.near if one not in dict(ids)))
         ids += near[max(0, offset - total) :][: limit - len(ids)]
         total += len(near)
-    return total, ids, found.more
+    return total, ids, found.more, []
+
+
+def _chunk(row: SourceRow) -> Chunk:
+    return Chunk(row[1], row[2], row[3], row[4], row[5])
 
 
 def _spellings(table: Searchable, words: Iterable[str]) -> Iterator[tuple[tuple[str, float], ...]]:

@@ -32,7 +32,7 @@ __all__ = ["PostgresSearch", "open_search"]
 T = TypeVar("T")
 
 _LOOK_SECONDS: Final = 2.0
-_MOST_STORED: Final = 1_000
+_MOST_STORED: Final = 2_000
 _MOST_COMPUTED: Final = 300
 _LIKE_SECONDS: Final = 0.5
 _SAMPLED_TEXTS: Final = 300
@@ -62,22 +62,28 @@ def open_search(table: PostgresTable, reading: Reading) -> PostgresSearch:
         transaction(connection, SEARCH_SECONDS),
     ):
         index = text_index(connection, table.relation, place[0])
+        rows = _about(connection, table)
     notes = []
     if reading.way != "index":
         key = reading.place_of("chunk_id")[0]
         notes.append(f"Chunks are looked up by {key}, which has no index: one on it makes that quick.")
-    return PostgresSearch(table, reading, index, tuple(notes))
+    return PostgresSearch(table, reading, index, rows or table.count() or _SUPPOSED_ROWS, tuple(notes))
 
 
 @dataclass(slots=True)
 class PostgresSearch:
-    """One table, searched by one index. A connection is kept between searches; a lost one is opened again."""
+    """One table of about so many rows, searched by one index.
+
+    A connection is kept between searches; a lost one is opened again.
+    """
 
     table: PostgresTable
     reading: Reading
     index: TextIndex
+    rows: int
     notes: tuple[str, ...] = ()
     forgives: bool = False
+    rough: bool = True
     _idle: list[psycopg.Connection[Any]] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
 
@@ -96,18 +102,8 @@ class PostgresSearch:
                 self._idle.pop().close()
 
     def about(self) -> int | None:
-        named = (self.table.relation.schema, self.table.relation.name)
-        rows = self._within(
-            SEARCH_SECONDS,
-            lambda connection: connection.execute(
-                "SELECT c.reltuples::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-                "WHERE n.nspname = %s AND c.relname = %s AND c.relkind <> 'v'",
-                named,
-            ).fetchall(),
-        )
-        if self.table.collection or not rows or rows[0][0] <= 0:
-            return self.table.count()
-        return int(rows[0][0])
+        known = 0 if self.table.collection else self._within(SEARCH_SECONDS, lambda one: _about(one, self.table))
+        return known or self.table.count()
 
     def document(self, doc_id: str, columns: Sequence[str]) -> Batch:
         place = self.reading.place_of("doc_id")
@@ -148,8 +144,13 @@ class PostgresSearch:
         words = asked.words[:_MOST_WORDS]
 
         def run(connection: psycopg.Connection[Any]) -> Found:
-            counted = self._counted(connection, words)
-            known = [(word, count) for word, count in counted if count]
+            known = [(word, count) for word, count in self._counted(connection, words) if count]
+            found = chosen(connection, known)
+            return replace(found, rarity=tuple((word[0][0], self._rarity(count)) for word, count in known))
+
+        def chosen(
+            connection: psycopg.Connection[Any], known: Sequence[tuple[tuple[tuple[str, float], ...], int]]
+        ) -> Found:
             scores = [self._score(word, count) for word, count in known[:_MOST_SCORED]]
             scores += [self._rank(self._query("phraseto_tsquery", each)) for each in asked.phrases]
             if words and not known and not asked.phrases:
@@ -229,8 +230,7 @@ class PostgresSearch:
 
     def _score(self, word: tuple[tuple[str, float], ...], count: int) -> Condition:
         """Weigh a word by how rare it is, as BM25 does; an identifier counts more where its parts stand in order."""
-        rows = _SUPPOSED_ROWS
-        rarity = math.log(1 + (rows - count + 0.5) / (count + 0.5))
+        rarity = self._rarity(count)
         ranks = [
             combined(f"{likeness:.3f} * {{}}", self._rank(self._query("plainto_tsquery", spelt)))
             for spelt, likeness in word
@@ -240,6 +240,9 @@ class PostgresSearch:
             ranks.append(combined(f"{_IN_ORDER} * {{}}", self._rank(self._query("phraseto_tsquery", typed))))
         best = ranks[0] if len(ranks) == 1 else combined(f"greatest({', '.join(['{}'] * len(ranks))})", *ranks)
         return combined(f"{rarity:.4f} * {{}}", best)
+
+    def _rarity(self, count: int) -> float:
+        return math.log(1 + (max(self.rows, count) - count + 0.5) / (count + 0.5))
 
     def _by_id(self, asked: Asked) -> Found:
         """Find the id itself, ids that begin so, and a document of that name; then what stands next to it."""
@@ -387,6 +390,16 @@ class PostgresSearch:
 
     def _rank(self, query: Condition) -> Condition:
         return combined(f"ts_rank({_WEIGHTS}, v, {{}}, 1)", query)
+
+
+def _about(connection: psycopg.Connection[Any], table: PostgresTable) -> int:
+    """Return how many rows the server's own statistics speak of, 0 where they do not."""
+    found = connection.execute(
+        "SELECT c.reltuples::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE n.nspname = %s AND c.relname = %s AND c.relkind <> 'v'",
+        (table.relation.schema, table.relation.name),
+    ).fetchall()
+    return max(0, int(found[0][0])) if found else 0
 
 
 def _none() -> Condition:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -161,6 +160,7 @@ class PointSearch:
     notes: tuple[str, ...] = ("Slips are not forgiven: Qdrant's full-text index has nothing for them.",)
     forgives: bool = True
     """There is no way to look for the beginnings of words, so nothing is gained by asking for them."""
+    rough: bool = True
 
     @property
     def described(self) -> str:
@@ -207,18 +207,14 @@ class PointSearch:
         scored = [(str(row["id"]), self._score(row, known, counts)) for row in kept]
         scored.sort(key=lambda each: (-each[1], each[0]))
         more = after is not None or (bool(telling) and len(telling) < len(known))
-        return Found(tuple(scored[asked.offset : asked.offset + asked.limit]), len(scored), more)
+        rarity = tuple((word, _rarity(counts[word])) for word in known)
+        return Found(tuple(scored[asked.offset : asked.offset + asked.limit]), len(scored), more, rarity=rarity)
 
     def _score(self, row: Record, words: Sequence[str], counts: Mapping[str, int]) -> float:
-        text = self._text(row)
-        tokens = Counter(_WORD.findall(text.casefold()))
-        length = 1 + sum(tokens.values()) / 200
-        score = 0.0
-        for word in words:
-            times = min((tokens[each] for each in _WORD.findall(word.casefold())), default=0)
-            rarity = math.log(1 + _SUPPOSED_POINTS / (counts[word] + 0.5))
-            score += rarity * times * 2.2 / (times + 1.2 * length) if times else 0.0
-        return round(score, 4)
+        """Rank roughly, by how rare the words are that the text holds; the best are ranked again by who asked."""
+        there = set(_WORD.findall(self._text(row).casefold()))
+        held = (word for word in words if there.issuperset(_WORD.findall(word.casefold())))
+        return round(sum(_rarity(counts[word]) for word in held), 4)
 
     def _stands(self, row: Record, asked: Asked) -> bool:
         """Look at phrases word by word: the server tells of their words, and only newer ones of their order."""
@@ -246,6 +242,10 @@ class PointSearch:
 
     def _holds(self, text: str) -> Filter:
         return {"key": self.field, "match": {"text": text}}
+
+
+def _rarity(count: int) -> float:
+    return math.log(1 + _SUPPOSED_POINTS / (count + 0.5))
 
 
 def _has(place: tuple[str, ...], value: str) -> Filter:

@@ -43,13 +43,15 @@ class Asked:
 class Found:
     """A page of (chunk id, score), best first, of `total`; with `more` there are others that were not looked at.
 
-    `near` are ids that stand next to the one typed, to be judged by who asked.
+    `near` are ids that stand next to the one typed, to be judged by who asked. Where the order is rough, `rarity` says
+    how rare each word is, by its first spelling, so that whoever asked can rank the best of them again.
     """
 
     ids: tuple[tuple[str, float], ...]
     total: int
     more: bool = False
     near: tuple[str, ...] = ()
+    rarity: tuple[tuple[str, float], ...] = ()
 
 
 @runtime_checkable
@@ -67,6 +69,10 @@ class Searchable(Protocol):
     @property
     def forgives(self) -> bool:
         """Say whether the table itself finds words with slips."""
+
+    @property
+    def rough(self) -> bool:
+        """Say whether its order is rough, so that the best should be ranked again by who asked."""
 
     def search(self, asked: Asked) -> Found:
         """Find chunks."""

@@ -51,6 +51,7 @@ class IndexSearch:
     reading: Reading
     notes: tuple[str, ...] = ()
     forgives: bool = True
+    rough: bool = False
 
     @property
     def described(self) -> str:

@@ -23,8 +23,9 @@ from tests.postgres_server import PASSWORD, Postgres, server
 
 CHUNKS = int(os.environ.get("BENCH_CHUNKS", "200000"))
 WORDS = 80
-QUERIES = 60
-BARE_SECONDS = 10
+QUERIES = 45
+BARE_SECONDS = 3
+"""With an expression index the bare statement may take very long; what it had not done by then counts as this."""
 
 Figure = dict[str, object]
 
@@ -44,7 +45,8 @@ def run() -> Iterator[Figure]:
             workspace = Workspace(Path(folder) / table)
             workspace.create()
             chunk_table.connect(workspace, "bench", postgres.reader("bench"), table, search_in_place=True)
-            yield from _figures(workspace, postgres, table, texts, long, slips, ids)
+            share = 1 if table == "stored" else 3  # the slower kind with fewer searches
+            yield from _figures(workspace, postgres, table, *(each[::share] for each in (texts, long, slips, ids)))
 
 
 def _figures(
