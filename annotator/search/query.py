@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from annotator.search import analysis
 
-__all__ = ["LONGEST_QUERY", "Typed", "parse"]
+__all__ = ["LONGEST_QUERY", "Typed", "as_words", "parse"]
 
 LONGEST_QUERY = 5_000
 """Characters of a typed text that are looked at; a pasted page is searched by its beginning."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PIECE = re.compile(r'(?P<minus>-)?(?:(?P<key>[^\s":]+):)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))|"')
+_DASH = re.compile(r"(?<!\S)-(?=\S)")
 _DOCUMENT = "doc"
 
 
@@ -38,6 +39,12 @@ class Typed:
     @property
     def is_empty(self) -> bool:
         return not (self.words or self.phrases or self.without or self.doc_id or self.where)
+
+
+def as_words(question: str) -> str:
+    """Return a question as something to search for: quotation marks and dashes in it are its author's, and ask for
+    nothing."""
+    return _DASH.sub("", question.translate(dict.fromkeys((ord('"'), *_QUOTES), " ")))
 
 
 def parse(text: str, metadata_keys: Collection[str] = ()) -> Typed:

@@ -13,7 +13,7 @@ from annotator.gold.archive import write_file
 from annotator.model import id_fault
 from annotator.search import index
 from annotator.search.index import Reader
-from annotator.search.query import parse
+from annotator.search.query import as_words, parse
 from annotator.search.run import ranked
 from annotator.services import in_place
 from annotator.services.importing.rows import Row, Source, open_file, text_fault
@@ -55,7 +55,7 @@ def baseline(
         raise InputError(f"There is no baseline mode {mode!r}.", hint=f"Choose one of: {', '.join(MODES)}.")
     if depth < 1:
         raise InputError(f"A baseline {depth} deep would be empty.", hint="Choose a depth of at least 1.")
-    asked = _stored(workspace) if queries is None else queries
+    asked = ((one, as_words(question)) for one, question in (_stored(workspace) if queries is None else queries))
     if in_place.is_on(workspace):
         return ((query_id, _ordered(in_place.ranked(workspace, question, mode, depth))) for query_id, question in asked)
     index.refresh(workspace)

@@ -15,7 +15,7 @@ from annotator.errors import InputError
 from annotator.model import Query
 from annotator.review import alike
 from annotator.search import index
-from annotator.search.query import parse
+from annotator.search.query import as_words, parse
 from annotator.search.run import ranked
 from annotator.services import in_place, retriever
 from annotator.services.asking import NoAnswer, ask
@@ -191,10 +191,10 @@ def _search_and_ask(
 def _searching(workspace: Workspace, wanted: Build) -> Callable[[str], list[tuple[str, float]]]:
     """Return what finds (chunk id, score) for a question: the index, or the live table itself."""
     if in_place.is_on(workspace):
-        return lambda question: in_place.ranked(workspace, question, wanted.search, wanted.depth)
+        return lambda question: in_place.ranked(workspace, as_words(question), wanted.search, wanted.depth)
     index.refresh(workspace)
     reader = index.current(workspace)
-    return lambda question: ranked(reader, parse(question), mode=wanted.search, limit=wanted.depth)[1]
+    return lambda question: ranked(reader, parse(as_words(question)), mode=wanted.search, limit=wanted.depth)[1]
 
 
 def _check(wanted: Build) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from annotator.errors import Conflict
 from annotator.search import index
 from annotator.search.highlight import match_spans, matcher
-from annotator.search.query import parse
+from annotator.search.query import as_words, parse
 from annotator.search.run import MODES, SearchHit, SearchResult
 from annotator.search.run import search as search_index
 from annotator.services import in_place
@@ -20,6 +20,7 @@ __all__ = [
     "MODES",
     "SearchHit",
     "SearchResult",
+    "as_words",
     "baseline",
     "bring_up_to_date",
     "filters",

@@ -122,7 +122,7 @@ def _filters(session: Session, query_id: str, *, disabled: bool) -> dict[str, st
 
 
 def _search(session: Session, query: Query, typed: str, mode: str, where: dict[str, str], page_key: str) -> Listing:
-    words = typed.strip() or query.question
+    words = typed.strip() or search.as_words(query.question)
     mode = mode if typed.strip() else "words"
     token = _token("search", words, mode, *(f"{name}={value}" for name, value in where.items()))
     page = _page(page_key, token)
@@ -174,7 +174,7 @@ def _other(session: Session, query: Query, tab: str, page_key: str, like: str) -
     ids = list(whys)
     page = min(int(st.session_state.get(page_key, 0)), max(0, (len(ids) - 1) // PAGE_SIZE))
     shown = tuple(ids[page * PAGE_SIZE : (page + 1) * PAGE_SIZE])
-    marks = search.marks(session.workspace, shown, query.question, "words")
+    marks = search.marks(session.workspace, shown, search.as_words(query.question), "words")
     return Listing(
         token=f"{_token(tab, *ids)}:{page}",
         ids=shown,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotator.search.query import LONGEST_QUERY, Typed, parse
+from annotator.search.query import LONGEST_QUERY, Typed, as_words, parse
 
 
 def test_all_parts_of_a_typed_text_are_told_apart() -> None:
@@ -62,3 +62,9 @@ def test_every_text_has_a_meaning(text: str) -> None:
 
 def test_a_pasted_book_is_cut() -> None:
     assert len(parse("word " * 100_000).text) <= LONGEST_QUERY
+
+
+def test_what_a_question_quotes_or_strikes_out_is_looked_for_as_words() -> None:
+    typed = parse(as_words('Why does it say “no signal” or "E-4107" -again - after -v4?'))
+    assert typed.words == ("say", "no", "signal", "E-4107", "again", "after", "v4?")
+    assert typed.phrases == typed.without == ()
