@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from annotator.errors import InputError
-from annotator.services import queue
+from annotator.services import queue, turns
 from annotator.services.permission import allows, require
 from annotator.store import events, people, queries, settings
 from annotator.store import queue as kept
@@ -76,7 +76,7 @@ def shared(workspace: Workspace, who: str) -> Shared:
             for name in _able(connection)
         ]
         return Shared(
-            queue.overlap_of(connection),
+            turns.overlap_of(connection),
             str(settings.get(connection, "queue_seed", "")),
             kept.assignments(connection),
             kept.plans(connection),
@@ -88,7 +88,7 @@ def shared(workspace: Workspace, who: str) -> Shared:
 def workspace_plan(workspace: Workspace) -> tuple[int, str]:
     """Return how many people label each question, and the seed of everybody's own order ("": as they were added)."""
     with workspace.read() as connection:
-        return queue.overlap_of(connection), str(settings.get(connection, "queue_seed", ""))
+        return turns.overlap_of(connection), str(settings.get(connection, "queue_seed", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def of_question(workspace: Workspace, who: str, query_id: str) -> OfQuestion:
         given = {one.annotator for one in kept.assignments(connection, query_id, query.facets)} | {query.owner}
         return OfQuestion(
             sorted(given & set(_able(connection))),
-            queue.overlap_of(connection, query_id),
+            turns.overlap_of(connection, query_id),
             kept.plan(connection, query_id).calibration,
             kept.steps(connection, query_id),
         )
@@ -160,7 +160,7 @@ def set_plan(workspace: Workspace, who: str, overlap: int, seed: str = "") -> No
     with workspace.write() as connection:
         require(connection, who, "change how labels are settled")
         old = {
-            "overlap": queue.overlap_of(connection), "queue_seed": str(settings.get(connection, "queue_seed", "")),
+            "overlap": turns.overlap_of(connection), "queue_seed": str(settings.get(connection, "queue_seed", "")),
         }  # fmt: skip
         new = {"overlap": overlap, "queue_seed": seed}
         if old == new:
@@ -207,7 +207,7 @@ def _replan(workspace: Workspace, who: str, query_ids: Iterable[str], **fields: 
 
 def _recount(connection: sqlite3.Connection, who: str, only: frozenset[str] | None = None) -> None:
     """Bring the states in line with how many people finished. What came complete with an import stays so."""
-    everywhere, plans = queue.overlap_of(connection), kept.plans(connection)
+    everywhere, plans = turns.overlap_of(connection), kept.plans(connection)
     for query_id, finished in kept.finished(connection).items():
         if only is not None and query_id not in only:
             continue
