@@ -18,6 +18,7 @@ from annotator.tables.choice import choose
 from annotator.tables.columns import describe
 from annotator.tables.http import Missing, Refused, Service, segment
 from annotator.tables.qdrant import record_of
+from annotator.tables.qdrant_vectors import nearest_to
 from annotator.tables.reading import Reading
 from annotator.tables.searchable import SEARCH_SECONDS, Asked, Found
 from annotator.tables.table import BATCH_ROWS, WHOLE_RECORD, Batch, Column, Way
@@ -94,11 +95,14 @@ class Points:
         return "index" if key == "id" else "none"
 
     def rows(self, _key: str, ids: Sequence[str], columns: Sequence[str], seconds: float) -> Batch:
-        wanted = [each for each in as_stored(ids) if isinstance(each, int) or _UUID.fullmatch(each)]
-        wanted = [each for each in wanted if not (isinstance(each, int) and each < 0)]
+        wanted = _point_ids(ids)
         body = {"ids": wanted, "with_payload": True, "with_vector": False}
         found = self.ask("/points", body, seconds) if wanted else []
         return _batch([record_of(each["id"], each.get("payload") or {}) for each in found], columns, 1)
+
+    def nearest(self, key: str, chunk_id: str, k: int, seconds: float) -> list[str]:
+        wanted = _point_ids([chunk_id]) if key == "id" else []
+        return nearest_to(self.ask, wanted[0], k, seconds) if wanted else []
 
     def searchable(self, reading: Reading) -> PointSearch:
         place = reading.place_of("text")
@@ -242,6 +246,12 @@ class PointSearch:
 
     def _holds(self, text: str) -> Filter:
         return {"key": self.field, "match": {"text": text}}
+
+
+def _point_ids(ids: Sequence[str]) -> list[int | str]:
+    """Keep what can be the id of a point, as the server takes it; it refuses a request with anything else."""
+    stored = [each for each in as_stored(ids) if isinstance(each, int) or _UUID.fullmatch(each)]
+    return [each for each in stored if not (isinstance(each, int) and each < 0)]
 
 
 def _rarity(count: int) -> float:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from math import hypot
+from operator import mul
 from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -282,12 +284,17 @@ def phrase(text: Any, query: str) -> float | None:
 
 
 class QdrantServer(Standin):
-    """Collections by name: points by id, and which keys of the payload have a full-text index."""
+    """Collections by name: points by id, and which keys of the payload have a full-text index.
+
+    `vectors` holds those of the points, by name where they have names; an `old` server knows no `/points/query`.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.collections: dict[str, dict[Any, dict[str, Any]]] = {}
         self.indexed: dict[str, dict[str, str]] = {}
+        self.vectors: dict[str, dict[Any, Any]] = {}
+        self.old = False
 
     def error(self, status: int, reason: str) -> object:
         return {"status": {"error": reason}, "time": 0.0}
@@ -315,7 +322,24 @@ class QdrantServer(Standin):
             for one in body["ids"]:
                 if not (isinstance(one, int) and one >= 0) and not re.fullmatch(r"[0-9a-f-]{36}", str(one)):
                     raise Refusal(400, f"value {one} is not a valid point ID")
-            return [self.point(one, points[one]) for one in body["ids"] if one in points]
+            found = [self.point(one, points[one]) for one in body["ids"] if one in points]
+            if body.get("with_vector"):
+                vectors = self.vectors.get(match[1], {})
+                found = [{**each, "vector": vectors.get(each["id"], {})} for each in found]
+            return found
+        if match[2] == "/points/query" and not self.old:
+            known(body, {"query", "using", "limit", "with_payload", "with_vector"})
+            name, own = body.get("using", ""), body["query"]
+            if own not in self.vectors[match[1]]:
+                raise Refusal(404, f"Not found: No point with id {own} found")
+            vector = self.vector(match[1], own, name)
+            return {
+                "points": [each for each in self.near(match[1], name, vector) if each["id"] != own][: body["limit"]]
+            }
+        if match[2] == "/points/search":
+            known(body, {"vector", "limit", "with_payload", "with_vector"})
+            given = body["vector"] if isinstance(body["vector"], dict) else {"name": "", "vector": body["vector"]}
+            return self.near(match[1], given["name"], given["vector"])[: body["limit"]]
         if match[2] == "/points/scroll":
             known(body, {"filter", "limit", "offset", "with_payload", "with_vector"})
             if body.get("with_vector") is not False:
@@ -330,8 +354,22 @@ class QdrantServer(Standin):
             }
         raise Refusal(404, f"Not found: {path}")
 
-    def point(self, key: Any, payload: Mapping[str, Any]) -> object:
+    def point(self, key: Any, payload: Mapping[str, Any]) -> dict[str, Any]:
         return {"id": key, "payload": payload}
+
+    def vector(self, collection: str, key: Any, name: str) -> list[float] | None:
+        held = self.vectors[collection][key]
+        if isinstance(held, dict) == (not name):
+            raise Refusal(400, f"Wrong input: Not existing vector name error: {name}")
+        return held.get(name) if isinstance(held, dict) else held
+
+    def near(self, collection: str, name: str, own: Any) -> list[dict[str, Any]]:
+        found = []
+        for key in self.vectors[collection]:
+            if vector := self.vector(collection, key, name):
+                score = sum(map(mul, own, vector)) / (hypot(*own) * hypot(*vector))
+                found.append({"id": key, "version": 0, "score": score})
+        return sorted(found, key=lambda each: -each["score"])
 
     def fits(self, wanted: Any, collection: str, payload: Mapping[str, Any]) -> bool:
         if wanted is None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from annotator.tables import Columns, Nearest, Reading, guess, open_table
 from tests.postgres_server import PASSWORD, Postgres
+from tests.tables.standin import QdrantServer, serving
 
 VECTORS = {"a": (1.0, 0.0), "b": (0.9, 0.1), "c": (9.0, 2.0), "d": (0.0, 1.0), "e": (-1.0, 0.0), "it's": (1.0, 0.4)}
 
@@ -51,6 +52,46 @@ def test_lancedb_orders_by_its_own_distance(tmp_path: Path) -> None:
     assert one.nearest("a", 4, 5) == by_length[:4]
     assert one.nearest("it's", 1, 5) == ["b"]
     assert one.nearest("unknown", 3, 5) == []
+
+
+@pytest.fixture
+def points() -> Iterator[QdrantServer]:
+    """A server with VECTORS as the points 0 to 5, and one point without a vector."""
+    with serving(QdrantServer()) as server:
+        assert isinstance(server, QdrantServer)
+        server.collections["handbook"] = {at: {"text": one} for at, one in enumerate([*VECTORS, "none"])}
+        server.vectors["handbook"] = {at: list(vector) for at, vector in enumerate(VECTORS.values())}
+        yield server
+
+
+def numbered(ids: Sequence[str]) -> list[str]:
+    return [str(list(VECTORS).index(one)) for one in ids]
+
+
+def paths(server: QdrantServer) -> list[str]:
+    return [path.rpartition("/points")[2] for _, path, _, _ in server.requests]
+
+
+@pytest.mark.parametrize("named", ["", "dense"])
+@pytest.mark.parametrize("old", [False, True])
+def test_a_qdrant_server_is_asked_the_way_its_version_knows(points: QdrantServer, old: bool, named: str) -> None:
+    points.old = old
+    if named:
+        # A sparse one whose name comes first is not what a retriever of meaning compares by.
+        sparse = {"indices": [1], "values": [1.0]}
+        points.vectors["handbook"] = {
+            at: {"a-sparse": sparse, named: vector} for at, vector in points.vectors["handbook"].items()
+        }
+    one = reading(f"qdrant://127.0.0.1:{points.port}", "handbook")
+    points.requests.clear()
+    assert one.nearest("0", 3, 5) == numbered(by_cosine("a")[:3])
+    assert paths(points) == (["", "/query", "/search"] if old else ["", "/query"])
+    assert one.nearest("5", 9, 5) == numbered(by_cosine("it's"))
+
+
+def test_a_point_without_vector_or_with_an_impossible_id_has_nothing_near(points: QdrantServer) -> None:
+    one = reading(f"qdrant://127.0.0.1:{points.port}", "handbook")
+    assert [one.nearest(each, 3, 5) for each in ("6", "99", "-1", "no id")] == [[], [], [], []]
 
 
 @pytest.fixture
