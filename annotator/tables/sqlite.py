@@ -11,7 +11,7 @@ from annotator.errors import Problem
 from annotator.tables.choice import choose
 from annotator.tables.columns import describe
 from annotator.tables.sqlitefile import quoted, reading
-from annotator.tables.sqlitevec import is_part, vec_tables
+from annotator.tables.sqlitevec import is_part, nearest_beside, nearest_within, vec_tables
 from annotator.tables.table import BATCH_ROWS, Batch, Column, Way
 from annotator.tables.values import as_stored
 
@@ -94,6 +94,13 @@ class SqliteTable:
             marks = ",".join("?" * len(keys))
             query = f"SELECT {chosen} FROM {self._source} WHERE {quoted(key)} IN ({marks})"
             return self._batch(_page(connection, query, tuple(keys)), columns)
+
+    def nearest(self, key: str, chunk_id: str, k: int, seconds: float) -> list[str]:
+        with reading(self.path, seconds) as connection:
+            if self.query:
+                return nearest_within(connection, self.table, key, chunk_id, k)
+            rowid = self._rowid(connection)
+            return nearest_beside(connection, self.table, rowid, key, chunk_id, k) if rowid else []
 
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Sequence
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from annotator.errors import InputError
 from annotator.tables import Columns, Nearest, Reading, guess, open_table
 from tests.postgres_server import PASSWORD, Postgres
 from tests.tables.standin import QdrantServer, serving
@@ -19,6 +25,11 @@ def by_cosine(own: str) -> list[str]:
     """The ids but its own, by the angle between the vectors."""
     angle = {one: math.atan2(*reversed(vector)) for one, vector in VECTORS.items()}
     return sorted((one for one in VECTORS if one != own), key=lambda one: abs(angle[one] - angle[own]))
+
+
+def by_length(own: str) -> list[str]:
+    """The ids but its own, by the distance between the ends of the vectors."""
+    return sorted((one for one in VECTORS if one != own), key=lambda one: math.dist(VECTORS[one], VECTORS[own]))
 
 
 def reading(url: object, table: str = "") -> Reading:
@@ -48,10 +59,71 @@ def test_lancedb_orders_by_its_own_distance(tmp_path: Path) -> None:
     ]
     lancedb.connect(str(tmp_path)).create_table("chunks", rows)
     one = reading(tmp_path)
-    by_length = sorted((one for one in VECTORS if one != "a"), key=lambda one: math.dist(VECTORS[one], VECTORS["a"]))
-    assert one.nearest("a", 4, 5) == by_length[:4]
+    assert one.nearest("a", 4, 5) == by_length("a")[:4]
     assert one.nearest("it's", 1, 5) == ["b"]
     assert one.nearest("unknown", 3, 5) == []
+
+
+@pytest.fixture
+def extension() -> Callable[[Path], AbstractContextManager[sqlite3.Connection]]:
+    """Opens a file to write vectors to, where this Python's SQLite can load extensions at all."""
+    vec = pytest.importorskip("sqlite_vec")
+    if not hasattr(sqlite3.Connection, "enable_load_extension"):
+        pytest.skip("the SQLite of this Python loads no extensions")
+
+    @contextmanager
+    def opened(path: Path) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.enable_load_extension(True)
+            vec.load(connection)
+            yield connection
+
+    return opened
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "order"),
+    [
+        ("chunk_id TEXT PRIMARY KEY, embedding float[2] distance_metric=cosine, +text TEXT", "?", by_cosine),
+        ("chunk_id TEXT PRIMARY KEY, +text TEXT, embedding float[2]", "?", by_length),
+        ("embedding float[2], +chunk_id TEXT, +text TEXT", "?", by_length),
+        ("chunk_id TEXT PRIMARY KEY, embedding int8[2], +text TEXT", "vec_quantize_int8(?, 'unit')", None),
+    ],
+)
+def test_a_vec0_table_is_asked_by_the_distance_it_was_made_for(
+    declared: str, value: str, order: Callable[[str], list[str]] | None, extension, tmp_path: Path
+) -> None:
+    with extension(tmp_path / "a.sqlite3") as connection:
+        connection.execute(f"CREATE VIRTUAL TABLE kept USING vec0({declared})")
+        query = f"INSERT INTO kept (chunk_id, text, embedding) VALUES (?, 'text', {value})"
+        for one, vector in VECTORS.items():
+            connection.execute(query, (one, json.dumps(vector)))
+    one = reading(f"sqlite:///{tmp_path}/a.sqlite3", "kept")
+    if order is None:  # rounded, but near stays near
+        assert one.nearest("a", 1, 5) == ["b"]
+    else:
+        assert one.nearest("a", 3, 5) == order("a")[:3]
+        assert one.nearest("it's", 9, 5) == order("it's")
+    assert one.nearest("unknown", 3, 5) == one.nearest("7", 3, 5) == []
+
+
+def test_both_layouts_of_sqlite_vec_name_the_same_neighbours(tables: Path, extension, tmp_path: Path) -> None:
+    path = shutil.copy(tables / "sqlite-vec" / "handbook-vec.sqlite3", tmp_path)
+    before = Path(path).read_bytes()
+    within = reading(f"sqlite:///{path}", "vec_chunks").nearest("1000", 3, 5)
+    assert within == ["1005", "1008", "1046"]
+    beside = reading(f"sqlite:///{path}", "chunks").nearest("refunds-standard@v1#000", 3, 5)
+    assert beside == ["refunds-standard@v2#000", "refunds-standard@v2#003", "security-incident@v2#001"]
+    assert reading(f"sqlite:///{path}", "chunks").nearest("unknown", 3, 5) == []
+    assert Path(path).read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == [Path(path).name]
+
+
+def test_without_the_extension_it_says_what_is_missing(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sqlite_vec", None)
+    one = reading(f"sqlite:///{tables}/sqlite-vec/handbook-vec.sqlite3", "chunks")
+    with pytest.raises(InputError, match="sqlite-vec"):
+        one.nearest("refunds-standard@v1#000", 3, 5)
 
 
 @pytest.fixture
@@ -115,8 +187,7 @@ def test_pgvector_is_asked_by_a_role_that_may_only_select(pgvector: str, postgre
     assert one.nearest("a", 3, 5) == by_cosine("a")[:3]
     assert one.nearest("none", 3, 5) == one.nearest("unknown", 3, 5) == []
     postgres.psql("near", "CREATE INDEX ON chunks USING hnsw (embedding extra.vector_l2_ops)")
-    by_length = sorted((one for one in VECTORS if one != "a"), key=lambda one: math.dist(VECTORS[one], VECTORS["a"]))
-    assert one.nearest("a", 3, 5) == by_length[:3]
+    assert one.nearest("a", 3, 5) == by_length("a")[:3]
 
 
 def test_the_nearest_of_a_langchain_collection_stay_in_it(postgres: Postgres, shared: Path, monkeypatch) -> None:
