@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import pickle
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from annotator.errors import Problem
+from annotator.errors import InputError, Problem
 from annotator.tables.choice import choose
 from annotator.tables.columns import as_object, describe
+from annotator.tables.distances import DISTANCES, distances
 from annotator.tables.sqlitefile import reading
 from annotator.tables.table import BATCH_ROWS, WHOLE_RECORD, Batch, Column, Way
 from annotator.tables.values import as_stored
@@ -28,6 +32,8 @@ _MODELS: Final = "qdrant_client.http.models.models"
 _SAMPLED: Final = 100
 _PROTOCOLS: Final = (4, 5)
 _LLAMA: Final = "_node_content"
+_LARGEST: Final = 1 << 63
+"""A whole number in a vector is below this, so that it is one for floating-point arithmetic too."""
 
 Record = dict[str, object]
 
@@ -91,6 +97,24 @@ class QdrantCollection:
             found = connection.execute(query, keys).fetchall()
         return self._batch([(place, _record(point)) for place, point in found], columns)
 
+    def nearest(self, key: str, chunk_id: str, k: int, seconds: float) -> list[str]:
+        end = time.monotonic() + seconds
+        name, own = self._vector_of(chunk_id, seconds) if key == "id" else ("", [])
+        if not own:
+            return []
+        kind = self._distance(name)
+        best: list[tuple[float, str]] = []
+        for page in self._raw(BATCH_ROWS):
+            if time.monotonic() > end:
+                raise InputError(f"{self.name} has more vectors than can be compared in {seconds:g} s.")
+            opened = [_opened(point) for _, point in page]
+            given = [(str(each.get("id")), _dense(each).get(name, [])) for each in opened if not isinstance(each, str)]
+            held = [(one, vector) for one, vector in given if len(vector) == len(own)]
+            if held:
+                far = distances(own, [vector for _, vector in held], kind)
+                best = nsmallest(k, [*best, *zip(far, (one for one, _ in held), strict=True)])
+        return [one for _, one in best]
+
     def problem(self, place: int, message: str, *, field: str = "", value: str = "", mend: str = "") -> Problem:
         return Problem(message, f"{self.name}, row {place}", field=field, value=value, mend=mend)
 
@@ -104,13 +128,35 @@ class QdrantCollection:
     def _path(self) -> Path:
         return self.folder / "collection" / self.table / _STORED
 
+    def _vector_of(self, chunk_id: str, seconds: float) -> tuple[str, list[float]]:
+        """Return the vector of a point that is compared, of several the first by name: its name, and its value."""
+        keys = _keys([chunk_id])
+        query = f"SELECT point FROM points WHERE id IN ({','.join('?' * len(keys))}) ORDER BY rowid DESC LIMIT 1"
+        with reading(self._path, seconds) as connection:
+            row = connection.execute(query, keys).fetchone()
+        opened = _opened(row[0]) if row else ""
+        return min(_dense(opened).items(), default=("", [])) if not isinstance(opened, str) else ("", [])
+
+    def _distance(self, name: str) -> str:
+        """Return the distance the collection was made for, Qdrant's usual one where its file does not tell."""
+        try:
+            found = json.loads((self.folder / "meta.json").read_bytes())["collections"][self.table]["vectors"]
+            kind = (found[name] if name else found)["distance"]
+        except (OSError, ValueError, KeyError, TypeError):
+            kind = ""
+        return kind if kind in DISTANCES else DISTANCES[0]
+
     def _pages(self, size: int) -> Iterator[list[tuple[int, Record | str]]]:
         """Read records with their places; in place of one that cannot be opened, what is wrong with it."""
+        for rows in self._raw(size):
+            yield [(place, _record(point)) for place, point in rows]
+
+    def _raw(self, size: int) -> Iterator[list[tuple[int, bytes]]]:
         query = "SELECT rowid, point FROM points WHERE rowid > ? ORDER BY rowid LIMIT ?"
         with reading(self._path) as connection:
             last = -1
             while rows := connection.execute(query, (last, size)).fetchall():
-                yield [(place, _record(point)) for place, point in rows]
+                yield rows
                 last = rows[-1][0]
 
 
@@ -138,14 +184,33 @@ class _Points(pickle.Unpickler):
 
 
 def _record(point: bytes) -> Record | str:
+    found = _opened(point)
+    if isinstance(found, str):
+        return found
+    payload = found.get("payload")
+    return record_of(found.get("id"), payload if isinstance(payload, dict) else {})
+
+
+def _dense(point: Mapping[str, object]) -> dict[str, list[float]]:
+    """Return the vectors of a point that are one list of numbers, by their names, "" for one without."""
+    held = point.get("vector")
+    named = held if isinstance(held, dict) else {"": held}
+    return {name: vector for name, vector in named.items() if isinstance(vector, list) and _is_flat(vector)}
+
+
+def _is_flat(vector: list[Any]) -> bool:
+    kinds = set(map(type, vector))
+    return kinds == {float} or (bool(kinds) and kinds <= {float, int} and max(map(abs, vector)) < _LARGEST)
+
+
+def _opened(point: bytes) -> Mapping[str, object] | str:
     try:
         found = _Points(io.BytesIO(point)).load()
     except Exception as error:  # noqa: BLE001 -- a broken pickle raises nearly anything
         return f"the point cannot be opened: {error}"
     if not isinstance(found, _Values) or not hasattr(found, "values"):
         return "this is no point"
-    payload = found.values.get("payload")
-    return record_of(found.values.get("id"), payload if isinstance(payload, dict) else {})
+    return found.values
 
 
 def record_of(point_id: object, payload: Mapping[str, object]) -> Record:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import pickle
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -164,6 +167,76 @@ def test_a_qdrant_server_is_asked_the_way_its_version_knows(points: QdrantServer
 def test_a_point_without_vector_or_with_an_impossible_id_has_nothing_near(points: QdrantServer) -> None:
     one = reading(f"qdrant://127.0.0.1:{points.port}", "handbook")
     assert [one.nearest(each, 3, 5) for each in ("6", "99", "-1", "no id")] == [[], [], [], []]
+
+
+def of_qdrant(path: Path, distance: str, points: Mapping[int, object], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a collection as the client's local mode does, whose models are pickled by their names."""
+
+    class PointStruct:
+        def __init__(self, **values: object) -> None:
+            self.values = values
+
+        def __getstate__(self) -> dict[str, object]:
+            return {"__dict__": self.values, "__pydantic_fields_set__": None}
+
+    name = "qdrant_client.http.models.models"
+    module = ModuleType(name)
+    module.PointStruct = PointStruct  # type: ignore[attr-defined]
+    PointStruct.__module__, PointStruct.__qualname__ = name, "PointStruct"
+    monkeypatch.setitem(sys.modules, "qdrant_client", ModuleType("qdrant_client"))
+    monkeypatch.setitem(sys.modules, name, module)
+    kept = path / "collection" / "handbook"
+    kept.mkdir(parents=True)
+    (path / "meta.json").write_text(
+        json.dumps({"collections": {"handbook": {"vectors": {"dense": {"size": 2, "distance": distance}}}}})
+    )
+    with closing(sqlite3.connect(kept / "storage.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE points (id TEXT PRIMARY KEY, point BLOB)")
+        for key, vector in points.items():
+            point = pickle.dumps(PointStruct(id=key, vector=vector, payload={"text": "text"}))
+            connection.execute(
+                "INSERT INTO points VALUES (?, ?)", (base64.b64encode(pickle.dumps(key)).decode(), point)
+            )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("distance", "expected"),
+    [
+        ("Cosine", ["1", "2", "5", "3", "4"]),  # by the angle
+        ("Euclid", ["1", "5", "3", "4", "2"]),  # 0.14, 0.4, 1.41, 2, 8.25
+        ("Manhattan", ["1", "5", "3", "4", "2"]),  # 0.2, 0.4, 2, 2, 10; of two as far the smaller id
+        ("Dot", ["2", "5", "1", "3", "4"]),  # 9, 1, 0.9, 0, -1
+    ],
+)
+def test_local_qdrant_is_compared_by_the_distance_of_the_collection(
+    distance: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points: dict[int, object] = {at: {"dense": list(vector)} for at, vector in enumerate(VECTORS.values())}
+    odd = [{"dense": [[1.0, 0.0]]}, {"other": [1.0, 0.0]}, {"dense": [1.0]}, {"dense": [10**400, 1]}, {}, None]
+    points |= dict(enumerate(odd, 100))
+    one = reading(of_qdrant(tmp_path, distance, points, monkeypatch), "handbook")
+    assert one.nearest("0", 9, 5) == expected
+    assert one.nearest("0", 1, 5) == expected[:1]
+    assert one.nearest("100", 3, 5) == one.nearest("104", 3, 5) == one.nearest("unknown", 3, 5) == []
+
+
+def test_local_qdrant_names_the_neighbours_and_writes_nothing(tables: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tables / "qdrant" / "qdrant_dir", tmp_path / "kept"))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    one = reading(folder, "handbook")
+    places = {row[1]: (row[3], row[5]) for batch in one.batches() for row in batch.rows}
+    found = one.nearest("2e7abad9-da4b-5c45-898a-de18499f5d37", 3, 5)
+    # the same as sqlite-vec says of the same vectors
+    expected = [("refunds-standard@v2", 0), ("refunds-standard@v2", 3), ("security-incident@v2", 1)]
+    assert [places[each] for each in found] == expected
+    assert len(reading(folder, "handbook-llamaindex").nearest("2e7abad9-da4b-5c45-898a-de18499f5d37", 2, 5)) == 2
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_more_vectors_than_can_be_compared_in_time_are_said_to_be(tables: Path) -> None:
+    with pytest.raises(InputError, match="more vectors than can be compared"):
+        reading(tables / "qdrant" / "qdrant_dir", "handbook").nearest("2e7abad9-da4b-5c45-898a-de18499f5d37", 2, 1e-9)
 
 
 @pytest.fixture
