@@ -80,7 +80,8 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing needs the person now, but others work on questions that may come back: so many, the next one then."""
+    """Nothing needs the person now. Others work on questions that may come back: so many, the next one then; none of
+    them when every question is given to others."""
 
     in_use: int
     free_at: str
@@ -125,7 +126,7 @@ def desk(
                 return Pause(len(free), free[0])
             query_id = begin or next(iter(queue.ids), "")
             if not query_id:
-                return None
+                return Pause(0, "") if queue.turns else None
     with workspace.read() as connection:
         return _desk(connection, queue, query_id, moment)
 

@@ -67,9 +67,13 @@ def _follow(query_id: str, asked: str) -> None:
 
 def _pause(found: Pause) -> None:
     """Say when there is something to do again."""
+    blocks.title("Annotate")
+    if not found.in_use:
+        text.box("Every question is given to others. Ask a reviewer for one, or open one from the Queries page.")
+        st.page_link(shell.page("queries"), label="Go to Queries", icon=":material/quiz:")
+        return
     these = "The last question is" if found.in_use == 1 else f"The last {found.in_use} questions are"
     wait = queue.minutes_until(found.free_at)
-    blocks.title("Annotate")
     text.box(f"{these} in use by others. The next one is free in {wait}, unless whoever has it goes on with it.")
     if st.button("Look again", type="primary", key="look"):
         st.rerun()

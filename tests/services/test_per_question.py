@@ -116,7 +116,7 @@ def test_while_a_sync_writes_its_questions_are_asked_about_each_time(watched: Wa
     with staging(watched.workspace, "refuse") as staged:
         staged.add([(1, "travel#1", "Half-way.", "travel", "", 0, "{}", b"half-way")])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(type(staged), "_metadata_values", lambda _: 1 / 0)
+            patch.setattr("annotator.store.sync_apply.few_valued", lambda _: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 staged.apply("test", "test")
     watched.asked.clear()

@@ -407,8 +407,9 @@ def test_every_question_gets_its_people_whatever_they_do(
     for one, whom in given_to.items():
         if one < number:
             sharing.assign(work, "Ana", [names[who] for who in whom], query_ids=[f"q{one}"])
-    order = sit(work, "Ana").following
-    assert sit(work, "Ana").following == order
+    first = queue.desk(work, "Ana", moment=at(0))
+    assert queue.desk(work, "Ana", moment=at(0)) == first
+    assert first == Pause(0, "") or isinstance(first, Desk)
     minute = 0
     for turn, move in enumerate([*moves, *[9] * (len(names) * number * overlap)]):
         who = names[turn % len(names)]
@@ -428,3 +429,15 @@ def test_every_question_gets_its_people_whatever_they_do(
         assert set(kept.finished(connection).values()) == {overlap}
         assert len(kept.finished(connection)) == number
         assert {one.state for one in queries.all_queries(connection)} == {"complete"}
+
+
+def test_whoever_is_given_nothing_is_told_so(tmp_path: Path) -> None:
+    bare = Workspace(tmp_path / "bare")
+    bare.create()
+    staff(bare, "Ana", "Ben", role="admin")
+    assert queue.desk(bare, "Ana") is None
+    with bare.write() as connection:
+        queries.add(connection, Query("q0", "Why?"), "Ana")
+    sharing.assign(bare, "Ana", ["Ben"], query_ids=["q0"])
+    assert queue.desk(bare, "Ana") == Pause(0, "")
+    assert sit(bare, "Ben").query.query_id == "q0"
