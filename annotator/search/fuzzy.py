@@ -15,7 +15,6 @@ from rapidfuzz.distance import OSA
 from tantivy import Occur, Query
 
 from annotator.search import analysis
-from annotator.search.memory import give_back
 
 __all__ = ["Vocabulary", "allowed_edits", "meant_in", "similarity"]
 
@@ -97,7 +96,6 @@ def _index_of(words: list[tuple[str, int]]) -> tantivy.Index:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("word", stored=True, tokenizer_name="raw", index_option="basic")
     found = tantivy.Index(builder.build())
-    give_back()
     writer = found.writer(_HEAP, 1)
     for word, _ in words:
         if word.isalpha() and len(word) <= _LONGEST:

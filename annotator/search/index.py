@@ -76,6 +76,8 @@ class Reader:
 _readers: dict[Path, Reader] = {}
 _opening = Lock()
 
+give_back()  # before the first large block is taken anywhere: told later, the C library hardly heeds it
+
 
 def reader(workspace: Workspace, connection: sqlite3.Connection) -> Reader:
     """Return a reader of the newest state that can be had without waiting for another process.
@@ -199,7 +201,6 @@ def _write(index: tantivy.Index, changes: Iterable[tuple[str, Chunk | None]], *,
     `replace` deletes what the id had before. One indexing thread keeps chunks in their order, so that equal
     scores rank the same in every build.
     """
-    give_back()
     writer = index.writer(_HEAP, 1)
     indexed = removed = 0
     for chunk_id, chunk in changes:

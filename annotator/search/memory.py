@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import suppress
-from functools import cache
 from typing import Final
 
 __all__ = ["give_back"]
@@ -13,9 +12,8 @@ _M_MMAP_THRESHOLD: Final = -3
 _LARGE: Final = 1_000_000
 
 
-@cache
 def give_back() -> None:
-    """Tell the C library, once, to map blocks of a megabyte and more on their own; anything but glibc is left alone.
+    """Tell the C library to map blocks of a megabyte and more on their own; anything but glibc is left alone.
 
     By itself glibc stops doing so after the first such block is freed. Every writer has a thread of its own, so a
     server then grew by two or three megabytes with each sync, up to a hundred.
