@@ -148,12 +148,14 @@ def _actions(session: Session, desk: Desk) -> AnnotatorError | None:
     if not done and st.button("Skip", help="Leave this question to others, with a reason (z)", key="skip"):
         ask_to_skip(query.query_id)
     finish = "Take it back" if skipped else "Reopen" if done else "Done, next question"
-    pressed = st.button(finish, type="secondary" if done else "primary", key="done", disabled=query.state == "retired")
+    # A button of its own for each question: a click that was on its way when the question changed ends no other one.
+    key = f"done:{query.query_id}"
+    pressed = st.button(finish, type="secondary" if done else "primary", key=key, disabled=query.state == "retired")
     try:
         if turned:
             questions.mark_unanswerable(session.workspace, session.who, query.query_id, not query.unanswerable)
             go(query.query_id)
-        # The second click of a double click lands on the next question's button: it does not count.
+        # The second click of a double click may land on the next question's button: it does not count.
         if pressed and time.monotonic() - st.session_state.get("annotate.finished", 0.0) > DOUBLE_CLICK_SECONDS:
             change = queue.finish
             if done:
