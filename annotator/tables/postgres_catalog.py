@@ -16,7 +16,7 @@ from annotator.tables.table import Column
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["COLLECTIONS", "Attribute", "Relation", "collections", "relations"]
+__all__ = ["COLLECTIONS", "Attribute", "Relation", "collections", "relations", "rows_about"]
 
 COLLECTIONS: Final = "langchain_pg_collection"
 """LangChain's PGVector keeps the names of its collections here, and all their chunks in one other table."""
@@ -118,6 +118,16 @@ def collections(connection: psycopg.Connection[Any], schema: str) -> list[str]:
 
     query = sql.SQL("SELECT DISTINCT name FROM {} ORDER BY name").format(sql.Identifier(schema, COLLECTIONS))
     return [row[0] for row in connection.execute(query)]
+
+
+def rows_about(connection: psycopg.Connection[Any], relation: Relation) -> int:
+    """Return how many rows the server's own statistics speak of, 0 where they do not."""
+    found = connection.execute(
+        "SELECT c.reltuples::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE n.nspname = %s AND c.relname = %s AND c.relkind <> 'v'",
+        (relation.schema, relation.name),
+    ).fetchall()
+    return max(0, int(found[0][0])) if found else 0
 
 
 def _attributes(connection: psycopg.Connection[Any]) -> dict[int, dict[int, Attribute]]:

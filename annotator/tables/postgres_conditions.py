@@ -17,7 +17,7 @@ from annotator.tables.values import LARGEST, as_stored
 if TYPE_CHECKING:
     from psycopg import sql
 
-__all__ = ["Condition", "column", "combined", "has_value", "identifier", "statement"]
+__all__ = ["Condition", "any_of", "column", "combined", "has_value", "identifier", "nothing", "statement", "sum_of"]
 
 Condition = tuple["sql.Composed", list[Any]]
 """A condition and the values bound in it."""
@@ -48,6 +48,21 @@ def has_value(attribute: Attribute, key: str, values: Sequence[str]) -> Conditio
 def combined(text: str, *parts: Condition) -> Condition:
     """Put conditions, or other parts of a statement with their values, in the place of a text's braces."""
     return statement(text, *(part for part, _ in parts)), [value for _, values in parts for value in values]
+
+
+def any_of(conditions: Sequence[Condition]) -> Condition:
+    """Return the condition that at least one of these holds."""
+    return combined(f"({' OR '.join(['{}'] * len(conditions))})", *conditions)
+
+
+def sum_of(scores: Sequence[Condition]) -> Condition:
+    """Return the sum of numbers that are written as conditions are."""
+    return combined(" + ".join(["{}"] * len(scores)), *scores)
+
+
+def nothing() -> Condition:
+    """Return the condition that never holds."""
+    return statement("false"), []
 
 
 def statement(text: str, *parts: sql.Composable) -> sql.Composed:

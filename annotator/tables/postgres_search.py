@@ -16,8 +16,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from annotator.errors import InputError
 from annotator.tables.postgres import PostgresTable
-from annotator.tables.postgres_catalog import Attribute
-from annotator.tables.postgres_conditions import Condition, column, combined, has_value, statement
+from annotator.tables.postgres_catalog import Attribute, rows_about
+from annotator.tables.postgres_conditions import (
+    Condition,
+    any_of,
+    column,
+    combined,
+    has_value,
+    nothing,
+    statement,
+    sum_of,
+)
 from annotator.tables.postgres_server import SlowAnswer, is_lost, transaction
 from annotator.tables.postgres_text import TextIndex, text_index
 from annotator.tables.reading import Reading
@@ -62,7 +71,7 @@ def open_search(table: PostgresTable, reading: Reading) -> PostgresSearch:
         transaction(connection, SEARCH_SECONDS),
     ):
         index = text_index(connection, table.relation, place[0])
-        rows = _about(connection, table)
+        rows = rows_about(connection, table.relation)
     notes = []
     if reading.way != "index":
         key = reading.place_of("chunk_id")[0]
@@ -102,7 +111,9 @@ class PostgresSearch:
                 self._idle.pop().close()
 
     def about(self) -> int | None:
-        known = 0 if self.table.collection else self._within(SEARCH_SECONDS, lambda one: _about(one, self.table))
+        if self.table.collection:
+            return self.table.count()
+        known = self._within(SEARCH_SECONDS, lambda one: rows_about(one, self.table.relation))
         return known or self.table.count()
 
     def document(self, doc_id: str, columns: Sequence[str]) -> Batch:
@@ -159,13 +170,13 @@ class PostgresSearch:
                 return self._page(connection, [*must, *narrow], scores, asked, more=False)
             rare = self._telling(known) if not narrow else [word for word, _ in known]
             if rare:
-                telling = [*must, *narrow, _any([self._holds(word) for word in rare])]
+                telling = [*must, *narrow, any_of([self._holds(word) for word in rare])]
                 return self._page(connection, telling, scores, asked, more=len(rare) < len(known))
             every = [*must, *narrow, *(self._holds(word) for word, _ in known)]
             found = self._page(connection, every, scores, asked, more=True)
             if found.total >= asked.offset + asked.limit or len(known) == 1:
                 return found
-            some = [*must, *narrow, _any([self._holds(word) for word, _ in known])]
+            some = [*must, *narrow, any_of([self._holds(word) for word, _ in known])]
             return self._page(connection, some, scores, asked, more=True)
 
         return self._within(SEARCH_SECONDS, run)
@@ -205,7 +216,7 @@ class PostgresSearch:
     ) -> Found:
         """Rank the rows that fulfil the conditions, at most so many, and return a page of them."""
         key = column(self._key, as_text=True)
-        score = _sum(scores) if scores else (statement("0"), [])
+        score = sum_of(scores) if scores else (statement("0"), [])
         vector = self.index.expression.replace("%", "%%").replace("{", "{{").replace("}", "}}")
         # The inner limit keeps the server from making the tsvector of a row more than once.
         query = combined(
@@ -359,11 +370,11 @@ class PostgresSearch:
         return combined(" AND ".join(["{}"] * len(every)) or "true", *every)
 
     def _in(self, place: tuple[str, ...], values: Sequence[str]) -> Condition:
-        return has_value(self.table.attribute(place[0]), ".".join(place[1:]), values) if place else _none()
+        return has_value(self.table.attribute(place[0]), ".".join(place[1:]), values) if place else nothing()
 
     def _has(self, key: str, value: str) -> Condition:
         places = self.reading.places_of(key)
-        return _any([self._in(place, [value]) for place in places]) if places else _none()
+        return any_of([self._in(place, [value]) for place in places]) if places else nothing()
 
     def _query(self, function: str, text: str) -> Condition:
         from psycopg import sql
@@ -383,32 +394,10 @@ class PostgresSearch:
         parts = "".join(each if each.isalnum() else " " for each in typed).split()
         if len(parts) > 1:
             queries.append(self._query("plainto_tsquery", " ".join(parts)))
-        return _any([self._matches(each) for each in queries])
+        return any_of([self._matches(each) for each in queries])
 
     def _leaves_out(self, text: str) -> Condition:
         return combined("({} IS NOT TRUE)", self._matches(self._query("phraseto_tsquery", text)))
 
     def _rank(self, query: Condition) -> Condition:
         return combined(f"ts_rank({_WEIGHTS}, v, {{}}, 1)", query)
-
-
-def _about(connection: psycopg.Connection[Any], table: PostgresTable) -> int:
-    """Return how many rows the server's own statistics speak of, 0 where they do not."""
-    found = connection.execute(
-        "SELECT c.reltuples::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-        "WHERE n.nspname = %s AND c.relname = %s AND c.relkind <> 'v'",
-        (table.relation.schema, table.relation.name),
-    ).fetchall()
-    return max(0, int(found[0][0])) if found else 0
-
-
-def _none() -> Condition:
-    return statement("false"), []
-
-
-def _any(conditions: Sequence[Condition]) -> Condition:
-    return combined(f"({' OR '.join(['{}'] * len(conditions))})", *conditions)
-
-
-def _sum(scores: Sequence[Condition]) -> Condition:
-    return combined(" + ".join(["{}"] * len(scores)), *scores)
