@@ -105,7 +105,8 @@ def preview(
     """
     live = open_table(url, table)
     found = live.columns()
-    mapping = replace(guess(found, columns or {})[0], metadata=tuple(metadata))
+    guessed, reasons = guess(found, columns or {})
+    mapping = replace(guessed, metadata=tuple(metadata))
     seen = Preview(
         url=url,
         table=live.table,
@@ -114,7 +115,7 @@ def preview(
         count=live.count(),
         columns=tuple(found),
         mapping=mapping,
-        reasons=guess(found, columns or {})[1],
+        reasons=reasons,
         missing=tuple(field for field in ("chunk_id", "text") if not getattr(mapping, field)),
         metadata=tuple(metadata or remaining(found, mapping)),
         rows=tuple(live.sample(_SHOWN_ROWS)),

@@ -185,9 +185,7 @@ def reopen(workspace: Workspace, who: str, pairs: Sequence[tuple[str, str]], rea
             if query.state == "complete":
                 queries.change(connection, replace(query, state="open"), who)
             said = judgments.of_pairs(connection, [(query_id, chunk_id)])
-            authors = [
-                one.annotator for one in said if one.origin != "import"
-            ]  # who came by import may never come here
+            authors = [one.annotator for one in said if one.origin != "import"]  # those by import may never come here
             queue.give_back(connection, query_id, authors, who, reason)
             number += 1
     return number

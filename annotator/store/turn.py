@@ -102,7 +102,7 @@ def turn(path: Path, seconds: float) -> Iterator[None]:
 def _locked(path: Path, end: float) -> int:
     """Return a descriptor of the file, locked: closing it frees it. Gives up at the moment `end`."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise StoreError(f"The folder {path.parent} cannot be written to: {error.strerror}.") from error
     try:

@@ -37,13 +37,13 @@ def show(session: Session) -> None:
         _confusion(found)
 
 
-@st.cache_data(show_spinner="Comparing…", max_entries=4, ttl=600)
-def _at(_workspace: Workspace, _home: str, _state: str) -> Agreement:
-    return agreement.agreement(_workspace)
-
-
 def _measured(workspace: Workspace) -> Agreement:
     return _at(workspace, str(workspace.home), agreement.state(workspace))
+
+
+@st.cache_data(show_spinner="Comparing…", max_entries=4, ttl=600)
+def _at(_workspace: Workspace, home: str, state: str) -> Agreement:  # noqa: ARG001 - kept by home and state
+    return agreement.agreement(_workspace)
 
 
 def _pairs(found: Agreement) -> None:

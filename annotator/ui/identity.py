@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import streamlit as st
 
-from annotator.errors import Conflict, Forbidden
+from annotator.errors import Forbidden
 from annotator.model import Person
 from annotator.services import team
 from annotator.services.team import Identity
@@ -121,10 +121,7 @@ def _picker(workspace: Workspace) -> None:
     if name == new:
         name = st.text_input("Your name as it should stand beside your labels", key="new_name", max_chars=80).strip()
     if st.button("Start", type="primary", disabled=not name, key="start"):
-        person = team.join(workspace, str(name))
-        if not person.active:
-            raise Conflict(f"{person.name} no longer works here.", hint="Pick another name, or ask an admin.")
-        st.session_state["who"] = person.name
+        st.session_state["who"] = team.join(workspace, str(name)).name
         st.rerun()
 
 

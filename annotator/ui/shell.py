@@ -155,8 +155,8 @@ def errors() -> Iterator[None]:
         st.stop()
 
 
-@st.cache_resource(show_spinner=False)
-def _open(home: str, _identity: int) -> object:
+@st.cache_resource(show_spinner=False, max_entries=1, on_release=lambda hold: hold.close())
+def _open(home: str, file: int) -> object:  # noqa: ARG001 - another file is another database
     """Check the workspace once a process (again when its database was replaced), and hold it open."""
     workspace = Workspace(Path(home))
     workspace.open()

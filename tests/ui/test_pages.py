@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,6 +82,17 @@ def test_a_page_has_one_primary_button_at_most(page: str, demo: Workspace, visit
 
 
 # Home
+
+
+def test_a_database_put_in_the_place_of_another_is_checked_before_it_is_used(demo: Workspace, visit: Visit) -> None:
+    visit("home")
+    other = demo.home / "other.db"
+    with closing(demo.connect()) as connection:
+        connection.execute("VACUUM INTO ?", (str(other),))
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("PRAGMA user_version=999")
+    other.replace(demo.database)
+    assert "newer Annotator" in shown(visit("home"))
 
 
 def test_home_leads_to_the_next_open_question(demo: Workspace, visit: Visit) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
@@ -93,8 +95,6 @@ def test_a_decision_on_what_has_changed_meanwhile_is_refused_and_shown(demo: Wor
 
 
 def replaced(said: judgments.Judgment) -> judgments.Judgment:
-    from dataclasses import replace
-
     return replace(said, grade=3, stale=False, operation_id="meanwhile", judged_at="")
 
 
@@ -122,6 +122,18 @@ def test_agreement_shows_figures_with_numbers_and_intervals(demo: Workspace, vis
     assert "<b>113</b>" in page
     assert "Ana Kovač · Jonas Lindqvist" in page
     assert "0.72 to 0.93" in page
+
+
+def test_agreement_counts_what_was_graded_since_it_was_last_looked_at(demo: Workspace, visit: Visit) -> None:
+    app = see(visit("review"), "Agreement")
+    assert "<b>113</b>" in shown(app)
+    with demo.write() as connection:
+        counted: dict[tuple[str, str], list[judgments.Judgment]] = {}
+        for one in judgments.current(connection):
+            counted.setdefault((one.query_id, one.chunk_id), []).append(one)
+        alone = next(said[0] for said in counted.values() if len(said) == 1 and said[0].grade is not None)
+        judgments.append(connection, replace(alone, annotator="Ana", operation_id="second", judged_at=""))
+    assert "<b>114</b>" in shown(sound(app.run()))
 
 
 def test_labels_are_opened_again_with_a_reason(demo: Workspace, visit: Visit) -> None:

@@ -52,10 +52,10 @@ def import_release(workspace: Workspace, who: str, source: Source, *, dry_run: b
     as it was frozen, Forbidden for annotators and readers.
     """
     if isinstance(source, tuple):
-        with tempfile.NamedTemporaryFile(suffix=".zip") as file:
-            file.write(source[1])
-            file.flush()
-            return _import(workspace, who, Path(file.name), source[0], dry_run)
+        with tempfile.TemporaryDirectory() as folder:  # not a temporary file, which some systems open only once
+            path = Path(folder) / "release.zip"
+            path.write_bytes(source[1])
+            return _import(workspace, who, path, source[0], dry_run)
     return _import(workspace, who, Path(source), str(source), dry_run)
 
 
