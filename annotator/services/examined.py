@@ -24,6 +24,7 @@ __all__ = [
     "Examined",
     "Item",
     "chunks_counted",
+    "differing",
     "differing_by_rule",
     "examine",
     "labels_of",
@@ -92,6 +93,13 @@ def pairs_unsettled(workspace: Workspace) -> list[Unsettled]:
     found = [one for pairs in by_question.values() for one in pairs]
     order = ("disputed", "unsettled", "reopened", "cannot judge")
     return sorted(found, key=lambda one: (order.index(one.kind), one.query_id, one.chunk_id))
+
+
+def differing(workspace: Workspace, connection: sqlite3.Connection) -> dict[str, int]:
+    """Return question id → number of pairs on which people differ, so that a reviewer has to decide."""
+    by_question = _unsettled_pairs.of(workspace, connection)
+    numbers = {query_id: sum(one.differs for one in pairs) for query_id, pairs in by_question.items()}
+    return {query_id: number for query_id, number in numbers.items() if number}
 
 
 def differing_by_rule(connection: sqlite3.Connection) -> dict[str, int]:

@@ -166,7 +166,7 @@ def apply(workspace: Workspace, who: str, operations: Iterable[Operation]) -> Ou
 def counts(workspace: Workspace, who: str, query_id: str) -> tuple[int, int]:
     """Return how many chunks the person judged for the question, and how many of them are relevant."""
     with workspace.read() as connection:
-        return judgments.pair_counts(connection, who, query_id).get(query_id, (0, 0))
+        return judgments.counts(connection, query_id, who)
 
 
 def undoable(workspace: Workspace, who: str, query_id: str) -> list[judgments.Undoable]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from annotator.model import QUERY_STATES, Person, Query
 from annotator.review.coverage import Coverage, coverage
 from annotator.services import in_place, permission, queue
-from annotator.services.examined import pairs_unsettled
+from annotator.services.examined import differing
 from annotator.services.facets import facet_names, facet_targets
-from annotator.store import corpus, counts, people, queries, runs, settings, versions
+from annotator.services.per_question import PerQuestion
+from annotator.store import corpus, counts, labels, people, queries, runs, settings, versions
 from annotator.store.corpus import Sync
 from annotator.store.database import Workspace
 from annotator.store.runs import RunInfo
@@ -45,8 +45,6 @@ class Home:
     free_at: str
     """When the next question in use comes free, "" when none is in use."""
     next_query: str
-    mine: int
-    """Questions this person has judged something for."""
     disputes: int
     coverage: Coverage
     targets: Mapping[str, Mapping[str, int]]
@@ -67,8 +65,8 @@ class Home:
 
 def status(workspace: Workspace) -> dict[str, object]:
     """Return the counts of the workspace under the names that scripts rely on."""
-    disputed = _disputed(workspace)
     with workspace.read() as connection:
+        disputed = differing(workspace, connection)
         every = queries.all_queries(connection)
         said = counts.labels(connection)
         return {
@@ -80,19 +78,18 @@ def status(workspace: Workspace) -> dict[str, object]:
             "disputes": sum(disputed.values()),
             "coverage": {facet: dict(values) for facet, values in _coverage(connection, every).counts.items()},
             "versions": len(versions.all_versions(connection)),
-            "drift": counts.drifted_chunks(connection),
+            "drift": _drift(workspace, connection),
         }
 
 
 def home(workspace: Workspace, annotator: str) -> Home:
     """Return what the Home page shows this person."""
-    disputed = _disputed(workspace)
     with workspace.read() as connection:
+        disputed = differing(workspace, connection)
         every = queries.all_queries(connection)
-        judged = counts.judged_queries(connection, annotator)
         person = people.find(connection, annotator) or Person(annotator, "reader")
-        labels = permission.allows(person, "grade chunks")
-        mine = queue.mine(connection, annotator, frozenset(disputed)) if labels else queue.Mine({}, "", "")
+        grades = permission.allows(person, "grade chunks")
+        mine = queue.mine(connection, annotator, frozenset(disputed)) if grades else queue.Mine({}, "", "")
         following = queries.find(connection, mine.next_query)
         known_versions = versions.all_versions(connection)
         known_runs = runs.all_runs(connection)
@@ -100,12 +97,11 @@ def home(workspace: Workspace, annotator: str) -> Home:
             connected=settings.get(connection, "table") is not None,
             chunks=corpus.count(connection),
             last_sync=corpus.last_sync(connection)[0],
-            drift=counts.drifted_chunks(connection),
+            drift=_drift(workspace, connection),
             queries=_states(every, frozenset(disputed)),
             queue=mine.counts,
             free_at=mine.free_at,
             next_query=mine.next_query,
-            mine=len(judged),
             disputes=sum(disputed.values()),
             coverage=_coverage(connection, every),
             targets=facet_targets(connection),
@@ -118,9 +114,18 @@ def home(workspace: Workspace, annotator: str) -> Home:
     return replace(found, next_step=_next_step(found, person, following if mine.begun else None))
 
 
-def _disputed(workspace: Workspace) -> Counter[str]:
-    """Query id → number of pairs on which people differ and a reviewer has to decide."""
-    return Counter(one.query_id for one in pairs_unsettled(workspace) if one.differs)
+def _drift(workspace: Workspace, connection: sqlite3.Connection) -> int:
+    """Count the judged chunks that changed or vanished, each once."""
+    return len(frozenset().union(*_drifted.of(workspace, connection).values()))
+
+
+def _drifted_of(
+    connection: sqlite3.Connection, only: Collection[str] | None, _: object
+) -> Mapping[str, frozenset[str]]:
+    return labels.drifted(connection, only)
+
+
+_drifted = PerQuestion(_drifted_of)
 
 
 def _states(every: Sequence[Query], disputed: frozenset[str]) -> dict[str, int]:

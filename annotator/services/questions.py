@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,8 +17,9 @@ from annotator.model import QUERY_STATES, Query, id_fault
 from annotator.review import lint as wording
 from annotator.review.lint import LintWarning
 from annotator.services import queue
-from annotator.services.examined import unsettled_of
+from annotator.services.examined import PART_OF_A_VERSION, differing
 from annotator.services.facets import facet_names
+from annotator.services.per_question import PerQuestion
 from annotator.services.permission import labels_blindly, require
 from annotator.store import corpus, judgments, labels, queries
 from annotator.store import queue as steps
@@ -41,7 +42,7 @@ LONGEST_QUESTION: Final = 5_000
 LONGEST_NOTES: Final = 50_000
 _NUMBERED: Final = re.compile(r"q-([0-9]{1,9})", re.ASCII)
 _STORED_STATES: Final = tuple(state for state in QUERY_STATES if state != "disputed")
-_NOTHING: Final = labels.Progress(0, 0, 0, 0)
+_NOTHING: Final = labels.Progress(0, 0, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,32 +150,41 @@ def rows(workspace: Workspace, who: str = "") -> list[QuestionRow]:
     """
     with workspace.read() as connection:
         blind = labels_blindly(connection, who)
-        progress = labels.progress(connection, who)
-        own = judgments.pair_counts(connection, who) if blind else {}
-        found = [
-            _row(connection, query, progress.get(query.query_id, _NOTHING)) for query in queries.all_queries(connection)
-        ]
-        if not who:
-            return found
-        disputed = frozenset(row.query.query_id for row in found if row.disputed)
-        standing = queue.standing_of(connection, who, disputed)
-    found = [replace(row, standing=standing.get(row.query.query_id, "")) for row in found]
-    return [_own(row, *own.get(row.query.query_id, (0, 0))) for row in found] if blind else found
+        progress, unsettled = _progress.of(workspace, connection), differing(workspace, connection)
+        standing = queue.standing_of(connection, who, frozenset(unsettled)) if who else {}
+        every = queries.all_queries(connection)
+    return [
+        _row(
+            query,
+            progress.get(query.query_id, _NOTHING),
+            unsettled.get(query.query_id, 0) if query.state in PART_OF_A_VERSION else 0,
+            standing.get(query.query_id, ""),
+            who,
+            blind=blind,
+        )
+        for query in every
+    ]
 
 
-def _own(row: QuestionRow, judged: int, relevant: int) -> QuestionRow:
-    """Return the row as somebody may see it who labels and must not know what others found."""
-    known = row.standing == "disputed"
-    state = row.state if known else row.query.state
-    return replace(row, judged=judged, relevant=relevant, mine=judged, state=state, unsettled=row.unsettled * known)
+def _row(
+    query: Query, progress: labels.Progress, unsettled: int, standing: str, who: str, *, blind: bool
+) -> QuestionRow:
+    """Return the row as the person may see it: who labels blindly must not know what others found."""
+    mine, relevant = progress.by.get(who, (0, 0))
+    if blind:
+        unsettled = unsettled if standing == "disputed" else 0
+        progress = labels.Progress(mine, relevant, {})
+    state = "disputed" if unsettled else query.state
+    return QuestionRow(query, progress.judged, progress.relevant, mine, unsettled, state, standing)
 
 
-def _row(connection: sqlite3.Connection, query: Query, progress: labels.Progress) -> QuestionRow:
-    open_pairs = 0
-    if progress.contested and query.state in ("open", "complete"):
-        open_pairs = sum(pair.differs for pair in unsettled_of(connection, query.query_id))
-    state = "disputed" if open_pairs else query.state
-    return QuestionRow(query, progress.judged, progress.relevant, progress.mine, open_pairs, state)
+def _progress_of(
+    connection: sqlite3.Connection, only: Collection[str] | None, _: object
+) -> Mapping[str, labels.Progress]:
+    return labels.progress(connection, only)
+
+
+_progress = PerQuestion(_progress_of)
 
 
 def _next_id(connection: sqlite3.Connection) -> str:

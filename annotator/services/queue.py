@@ -151,7 +151,7 @@ def finish(workspace: Workspace, who: str, query_id: str) -> Query:
     with workspace.write() as connection:
         require(connection, who, "grade chunks")
         query = _working(connection, query_id)
-        if not judgments.pair_counts(connection, who, query_id) and not query.unanswerable:
+        if not judgments.counts(connection, query_id, who)[0] and not query.unanswerable:
             raise Conflict(
                 "You judged nothing for this question yet.",
                 hint="Grade some chunks first, or mark it unanswerable when no chunk answers it.",

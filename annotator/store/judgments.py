@@ -21,6 +21,7 @@ __all__ = [
     "Undoable",
     "append",
     "as_of",
+    "counts",
     "current",
     "draft",
     "drafts",
@@ -29,7 +30,6 @@ __all__ = [
     "judged_chunks",
     "keep_text",
     "of_pairs",
-    "pair_counts",
     "put_draft",
     "read_evidence",
     "state",
@@ -158,15 +158,14 @@ def of_pairs(connection: sqlite3.Connection, pairs: Iterable[tuple[str, str]]) -
     yield from (_judgment(row) for row in rows)
 
 
-def pair_counts(connection: sqlite3.Connection, annotator: str = "", query_id: str = "") -> dict[str, tuple[int, int]]:
-    """Return query id → (judged pairs, pairs with a grade of 1-3), of one person or of all, of one query or of all."""
-    where, values = _where({"c.query_id": query_id, "c.annotator": annotator})
-    rows = connection.execute(
-        "SELECT c.query_id, COUNT(DISTINCT c.chunk_id), COUNT(DISTINCT CASE WHEN j.grade > 0 THEN c.chunk_id END)"
-        f" FROM current_judgments c JOIN judgments j USING (judgment_id) {where} GROUP BY c.query_id",
-        values,
-    )
-    return {row[0]: (row[1], row[2]) for row in rows}
+def counts(connection: sqlite3.Connection, query_id: str, annotator: str) -> tuple[int, int]:
+    """Return how many chunks the person judged for the query, and how many of them with a grade of 1-3."""
+    judged, relevant = connection.execute(
+        "SELECT COUNT(*), COALESCE(SUM(j.grade > 0), 0) FROM current_judgments c JOIN judgments j USING (judgment_id)"
+        " WHERE c.query_id = ? AND c.annotator = ?",
+        (query_id, annotator),
+    ).fetchone()
+    return judged, relevant
 
 
 def state(connection: sqlite3.Connection) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 __all__ = [
     "Progress",
     "contested",
     "documents",
+    "drifted",
     "past_texts",
     "progress",
     "queries_about",
@@ -25,25 +27,61 @@ _PAIRS = """(SELECT chunk_id FROM current_judgments WHERE query_id IN (SELECT va
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Of one query: pairs anybody judged, with a grade of 1-3, judged by one person, on which people differ."""
+    """Of one query: pairs anybody judged, those with a grade of 1-3, and both of each person."""
 
     judged: int
     relevant: int
-    mine: int
-    contested: int
+    by: Mapping[str, tuple[int, int]]
 
 
-def progress(connection: sqlite3.Connection, annotator: str = "") -> dict[str, Progress]:
-    """Return query id → progress, of every query with a judgment; `mine` counts the annotator's."""
+def progress(connection: sqlite3.Connection, query_ids: Collection[str] | None = None) -> dict[str, Progress]:
+    """Return query id → progress, of every query with a judgment, or of those among these."""
+    only, values = _of("c.query_id", query_ids)
+    of_people: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for query_id, annotator, judged, relevant in connection.execute(
+        f"""SELECT c.query_id, c.annotator, COUNT(*), SUM(COALESCE(j.grade, 0) > 0)
+            FROM current_judgments c JOIN judgments j USING (judgment_id) {only} GROUP BY c.query_id, c.annotator""",
+        values,
+    ):
+        of_people[query_id][annotator] = judged, relevant
     rows = connection.execute(
-        """SELECT query_id, COUNT(*), SUM(relevant), SUM(mine), SUM(contested) FROM (
-               SELECT c.query_id, MAX(COALESCE(j.grade, 0)) > 0 AS relevant, MAX(c.annotator = ?) AS mine,
-                   COALESCE(MIN(j.grade) <> MAX(j.grade) OR MIN(j.stale) <> MAX(j.stale), 0) AS contested
-               FROM current_judgments c JOIN judgments j USING (judgment_id) GROUP BY c.query_id, c.chunk_id)
-           GROUP BY query_id""",
-        (annotator,),
+        f"""SELECT query_id, COUNT(*), SUM(relevant) FROM (
+                SELECT c.query_id, MAX(COALESCE(j.grade, 0)) > 0 AS relevant
+                FROM current_judgments c JOIN judgments j USING (judgment_id) {only} GROUP BY c.query_id, c.chunk_id)
+            GROUP BY query_id""",
+        values,
     )
-    return {row[0]: Progress(row[1], row[2], row[3], row[4]) for row in rows}
+    return {row[0]: Progress(row[1], row[2], of_people[row[0]]) for row in rows}
+
+
+def drifted(connection: sqlite3.Connection, query_ids: Collection[str] | None = None) -> dict[str, frozenset[str]]:
+    """Return query id → its judged chunks that are gone or whose present text nobody has judged for it.
+
+    Goes from the texts that were judged and are no longer live, which are few, to the judgments about them.
+    Retired queries are left out.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    only, values = _of("c.query_id", query_ids)
+    judged = "" if query_ids is None else f"AND kept.chunk_id IN (SELECT chunk_id FROM current_judgments c {only})"
+    for query_id, chunk_id in connection.execute(
+        f"""WITH past AS (
+                SELECT kept.chunk_id, kept.sha256, live.sha256 AS present
+                FROM judged_chunks kept LEFT JOIN chunks live USING (chunk_id)
+                WHERE live.sha256 IS NOT kept.sha256 {judged})
+            SELECT c.query_id, past.chunk_id FROM past
+            CROSS JOIN current_judgments c ON c.chunk_id = past.chunk_id
+            JOIN judgments j ON j.judgment_id = c.judgment_id AND j.sha256 = past.sha256
+            JOIN queries q ON q.query_id = c.query_id AND q.state <> 'retired'
+            {only or "WHERE TRUE"} AND NOT EXISTS (
+                SELECT 1 FROM current_judgments other JOIN judgments newer USING (judgment_id)
+                WHERE other.query_id = c.query_id AND other.chunk_id = c.chunk_id AND newer.sha256 = past.present)
+            AND NOT EXISTS (
+                SELECT 1 FROM adjudications a
+                WHERE a.query_id = c.query_id AND a.chunk_id = c.chunk_id AND a.sha256 = past.present)""",
+        values * 2,
+    ):
+        found[query_id].add(chunk_id)
+    return {query_id: frozenset(chunk_ids) for query_id, chunk_ids in found.items()}
 
 
 def contested(connection: sqlite3.Connection, query_ids: Collection[str] | None = None) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from annotator.errors import Conflict, NotFound
 from annotator.model import Query
@@ -88,12 +89,19 @@ def _values(one: Query) -> tuple[object, ...]:
     return one.query_id, one.question, one.notes, facets, one.state, int(one.unanswerable), one.owner
 
 
+@lru_cache(maxsize=1_000)
+def _facets(stored: str) -> dict[str, str]:
+    """Read the facets, which many queries share."""
+    found: dict[str, str] = json.loads(stored)
+    return found
+
+
 def _query(row: sqlite3.Row) -> Query:
     return Query(
         query_id=row["query_id"],
         question=row["question"],
         notes=row["notes"],
-        facets=json.loads(row["facets"]),
+        facets=dict(_facets(row["facets"])),
         state=row["state"],
         unanswerable=bool(row["unanswerable"]),
         owner=row["owner"],

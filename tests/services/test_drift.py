@@ -11,7 +11,7 @@ from annotator.errors import Conflict, Forbidden, InputError
 from annotator.model import Adjudication, Evidence, Judgment, text_hash
 from annotator.services import chunk_table, drift, gold
 from annotator.services.drift import Affected, Key
-from annotator.store import counts, decisions, judgments
+from annotator.store import decisions, judgments, labels
 from annotator.store.database import Workspace
 from tests.conftest import HANDBOOK
 from tests.services.test_preview import grade
@@ -106,7 +106,7 @@ def test_dropped_labels_leave_the_next_version_and_stay_on_record(
     drift.drop(workspace, "Ana", [one.key for one in drifted], "the policy was withdrawn")
     assert drift.affected(workspace) == []
     with workspace.read() as connection:
-        assert counts.drifted_chunks(connection) == 0
+        assert labels.drifted(connection) == {}
         history = judgments.history(connection, "q1", "refunds-v4#2")
         left = [one.chunk_id for one in judgments.current(connection)]
     assert [one.grade for one in history] == [3]

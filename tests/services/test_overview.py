@@ -68,8 +68,8 @@ def test_my_queue_holds_what_is_mine_or_anybodys(workspace: Workspace) -> None:
     state(workspace, "q1", state="complete")
     state(workspace, "q2", owner="Ana")
     mine, hers = overview.home(workspace, "Ben"), overview.home(workspace, "Ana")
-    assert (mine.queue, mine.next_query, mine.mine) == ({"complete": 1, "needs me": 1}, "q3", 1)
-    assert (hers.queue, hers.next_query, hers.mine) == ({"complete": 1, "needs me": 2}, "q2", 0)
+    assert (mine.queue, mine.next_query) == ({"complete": 1, "needs me": 1}, "q3")
+    assert (hers.queue, hers.next_query) == ({"complete": 1, "needs me": 2}, "q2")
 
 
 def test_progress_is_the_share_of_finished_questions(workspace: Workspace) -> None:

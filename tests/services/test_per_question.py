@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -11,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from annotator.model import Adjudication, Judgment, Query
-from annotator.services import backup, chunk_table, drift, gold, questions, review
+from annotator.services import backup, chunk_table, drift, gold, overview, questions, review
 from annotator.services.per_question import PerQuestion
-from annotator.store import corpus, decisions, events, judgments, queries
+from annotator.store import corpus, decisions, events, judgments, labels, queries
 from annotator.store.database import Workspace
 from annotator.store.sync import staging
 
@@ -169,3 +170,46 @@ def test_a_question_of_many_is_found_among_those_about_a_drifted_chunk(workspace
     chunk_table.sync(workspace, "Ana")
     assert [one.query_id for one in drift.affected(workspace)] == ["n003", "n210"]
     assert [item.query_ids for item in gold.readiness(workspace).blocks] == [("n003",), ("n210",)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_counts_that_are_kept_are_those_counted_anew(workspace: Workspace, tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    table = tmp_path / "handbook.jsonl"
+    original = [json.loads(line) for line in table.read_text("utf-8").splitlines()]
+    said: list[tuple[str, str]] = []
+    drifts = set()
+    for turn in range(60):
+        query_id, who = draw.choice(("q1", "q2", "q3")), draw.choice(("Ana", "Ben"))
+        match draw.choice(("grade", "grade", "grade", "undo", "sync", "drop", "retire", "reopen")):
+            case "grade":
+                with workspace.write() as connection:
+                    chunk_id = draw.choice([chunk.chunk_id for _, chunk in corpus.browse(connection)])
+                    values = {"annotator": who, "grade": draw.choice((0, 1, 3)), "operation_id": str(turn)}
+                    judgments.append(connection, _judgment(connection, query_id, chunk_id, **values))
+                said.append((who, str(turn)))
+            case "undo" if said:
+                with workspace.write() as connection:
+                    judgments.undo(connection, *said.pop(), f"undo {turn}")
+            case "sync":
+                rows = [row | {"text": draw.choice((row["text"], f"Edited {turn}."))} for row in original]
+                kept = [row for row in rows if draw.random() < 0.8]
+                table.write_text("".join(json.dumps(row) + "\n" for row in kept or rows), "utf-8")
+                chunk_table.sync(workspace, "Ana")
+            case "drop" if affected := drift.affected(workspace):
+                drift.drop(workspace, "Ana", [draw.choice(affected).key], "gone")
+            case "retire":
+                questions.retire(workspace, "Ana", query_id)
+            case "reopen":
+                questions.reopen(workspace, "Ana", query_id)
+        with workspace.read() as connection:
+            progress, drifted = labels.progress(connection), labels.drifted(connection)
+        drift_counted = len(frozenset().union(*drifted.values()))
+        drifts.add(drift_counted)
+        assert overview.status(workspace)["drift"] == drift_counted
+        nothing = labels.Progress(0, 0, {})
+        for row in questions.rows(workspace, "Ana"):
+            of_query = progress.get(row.query.query_id, nothing)
+            mine = of_query.by.get("Ana", (0, 0))[0]
+            assert (row.judged, row.relevant, row.mine) == (of_query.judged, of_query.relevant, mine)
+    assert len(drifts) > 1
