@@ -1,5 +1,7 @@
 """Gold sets: what is in the way of the next version, freezing it, taking versions out, and what changed between two."""
 
+import streamlit as st
+
 from annotator.services import gold
 from annotator.ui import blocks, gold_sets, shell, versions
 
@@ -7,7 +9,8 @@ session = shell.require("look around")
 
 with shell.errors():
     blocks.title("Gold sets")
-    found = gold.readiness(session.workspace, session.who)
+    with st.spinner("Going through the labels of all questions…"):
+        found = gold.readiness(session.workspace, session.who)
     known = gold.versions(session.workspace)
     gold_sets.readiness(session, found)
     if session.may("release versions"):

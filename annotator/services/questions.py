@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -30,6 +30,7 @@ __all__ = [
     "QuestionRow",
     "change",
     "create",
+    "finds",
     "lint",
     "mark_unanswerable",
     "next_id",
@@ -135,6 +136,12 @@ def lint(workspace: Workspace, question: str, query_id: str = "", *, who: str = 
         helpful = {one.chunk_id for one in said if (one.grade or 0) >= 2}
         texts = {chunk_id: chunk.text for chunk_id, chunk in corpus.chunks(connection, sorted(helpful)).items()}
     return wording.lint(question, others=others, chunks=texts)
+
+
+def finds(query: Query, words: Sequence[str]) -> bool:
+    """Say whether id, question and notes have all of these case-folded words in them."""
+    haystack = f"{query.query_id}\n{query.question}\n{query.notes}".casefold()
+    return all(word in haystack for word in words)
 
 
 def next_id(workspace: Workspace) -> str:

@@ -107,9 +107,9 @@ def choose(session: Session, stored: Sequence[RunInfo]) -> Chosen:
             "First k", preview.CUTS, default=preview.CUTS[-1], required=True, key="metrics.k",
             help="How many chunks of each list count: best the number that reaches the prompt",
         )  # fmt: skip
-    return Chosen(
-        preview.yardstick(session.workspace, version, session.who), named[name], named.get(other), measure, cut
-    )
+    with st.spinner("Going through the labels of all questions…"):
+        against_what = preview.yardstick(session.workspace, version, session.who)
+    return Chosen(against_what, named[name], named.get(other), measure, cut)
 
 
 def nothing_scored(found: Evaluation) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -36,9 +37,9 @@ class Listed:
 def header(session: Session, rows: Sequence[QuestionRow]) -> str:
     """Show how many questions there are in which state; returns what was asked for: "new", "import", "share" or ""."""
     left, right = st.columns([0.6, 0.4], vertical_alignment="center")
-    counted = {state: sum(row.state == state for row in rows) for state in QUERY_STATES}
+    counted = Counter(row.state for row in rows)
     with left:
-        facts = [f"{number:,} {state}" for state, number in counted.items() if number]
+        facts = [f"{counted[state]:,} {state}" for state in QUERY_STATES if counted[state]]
         blocks.title("Queries", [blocks.count(len(rows), "question"), *facts])
     mode = str(st.session_state.get(_MODE, ""))
     if not session.may("write questions"):
@@ -118,7 +119,8 @@ def _chosen() -> None:
 
 
 def _filtered(session: Session, rows: Sequence[QuestionRow]) -> tuple[list[QuestionRow], tuple[str, str] | None]:
-    slices = {f"{name}: {value}": (name, value) for row in rows for name, value in sorted(row.query.facets.items())}
+    pairs = {facet for row in rows for facet in row.query.facets.items()}
+    slices = {f"{name}: {value}": (name, value) for name, value in pairs}
     box, states_box, facet_box = st.columns([0.4, 0.32, 0.28])
     typed = box.text_input(
         "Find", key="queries.find", placeholder="id, words of the question", label_visibility="collapsed"
@@ -133,14 +135,10 @@ def _filtered(session: Session, rows: Sequence[QuestionRow]) -> tuple[list[Quest
     words = typed.casefold().split()
     wanted = states or [state for state in QUERY_STATES if state != "retired"]
     fitting = [row for row in rows if row.state in wanted or row.standing in wanted]
-    return [row for row in fitting if _fits(row.query, words, one_slice)], slices.get(one_slice or "")
-
-
-def _fits(query: Query, words: Sequence[str], one_slice: str | None) -> bool:
-    if one_slice and one_slice not in {f"{name}: {value}" for name, value in query.facets.items()}:
-        return False
-    haystack = f"{query.query_id}\n{query.question}\n{query.notes}".casefold()
-    return all(word in haystack for word in words)
+    facet = slices.get(one_slice or "")
+    if facet:
+        fitting = [row for row in fitting if row.query.facets.get(facet[0]) == facet[1]]
+    return [row for row in fitting if questions.finds(row.query, words)] if words else fitting, facet
 
 
 @dataclass(frozen=True, slots=True)

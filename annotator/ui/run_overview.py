@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from annotator.services import diagnosis, preview
@@ -19,12 +21,13 @@ def overview(session: Session, chosen: Chosen, found: Evaluation) -> None:
     _tiles(found, chosen.k)
     _counts(found, chosen.k)
     reach_box, fresh_box, run_box = st.columns(3, gap="medium")
+    figures = diagnosis.operations(found)
     with reach_box:
         _reach(session, chosen)
     with fresh_box:
-        _freshness(session, found)
+        _freshness(session, found, figures)
     with run_box:
-        _operation(found)
+        _operation(figures)
 
 
 def _tiles(found: Evaluation, k: int) -> None:
@@ -86,9 +89,9 @@ def _reach(session: Session, chosen: Chosen) -> None:
         text.line([f"The lists of this run end at {length}: what would come after is unknown."])
 
 
-def _freshness(session: Session, found: Evaluation) -> None:
+def _freshness(session: Session, found: Evaluation, figures: Mapping[str, float | None]) -> None:
     fresh, k = diagnosis.freshness(session.workspace, found), found.k[-1]
-    stale = diagnosis.operations(found)[f"stale_hit_rate@{k}"] or 0.0
+    stale = figures[f"stale_hit_rate@{k}"] or 0.0
     blocks.heading("Fresh?", f"share of questions, first {k}")
     blocks.pairs(
         [
@@ -101,9 +104,7 @@ def _freshness(session: Session, found: Evaluation) -> None:
         text.line([f"Gone, for instance: {sorted(fresh.gone)[0]}"])
 
 
-def _operation(found: Evaluation) -> None:
-    figures = diagnosis.operations(found)
-
+def _operation(figures: Mapping[str, float | None]) -> None:
     def rate(name: str) -> str:
         figure = figures[name]
         return "not in the trace" if figure is None else f"{figure:.1%} of questions"

@@ -15,6 +15,7 @@ from annotator.model import GoldLabel
 from annotator.services import questions, review
 from annotator.services.review import Suspicion, Unsettled
 from annotator.ui import blocks, choice, text
+from annotator.ui.paging import Pages
 from annotator.ui.review import look_at
 from annotator.ui.shell import Session
 
@@ -59,13 +60,22 @@ def _odd_list(session: Session, shown: Sequence[Suspicion], total: int) -> None:
 def every(session: Session) -> None:
     """Show all labels of one question, settled or not."""
     _said()
-    rows = [row for row in questions.rows(session.workspace) if row.judged]
-    if not rows:
+    judged = [row for row in questions.rows(session.workspace) if row.judged]
+    if not judged:
         text.box("Nothing was judged yet.")
         return
-    ids = [row.query.query_id for row in rows]
     left, right = st.columns([0.4, 0.6], gap="medium")
     with left:
+        typed = st.text_input(
+            "Find", key="every.find", placeholder="id, words of the question", label_visibility="collapsed"
+        )
+        fitting = [row for row in judged if questions.finds(row.query, typed.casefold().split())]
+        pages = Pages("every", 0, typed)
+        rows = fitting[pages.here : pages.here + _SHOWN]
+        if not rows:
+            text.box("No judged question fits.")
+            return
+        ids = [row.query.query_id for row in rows]
         query_id = choice.one(
             "every.questions",
             ids,
@@ -75,7 +85,7 @@ def every(session: Session) -> None:
                 "State": [row.state for row in rows],
                 "Judged": [row.judged for row in rows],
             },
-            height=560,
+            height=510,
             config={
                 "Id": st.column_config.TextColumn(width=75),
                 "Question": st.column_config.TextColumn(width=260),
@@ -83,6 +93,7 @@ def every(session: Session) -> None:
                 "Judged": st.column_config.NumberColumn(width=60),
             },
         )
+        pages.buttons(pages.here + _SHOWN if len(fitting) > pages.here + _SHOWN else None)
     with right:
         text.line([next(row.query.question for row in rows if row.query.query_id == query_id)], quiet=False)
         labels = review.labels(session.workspace, session.who, query_id)
