@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,9 +88,10 @@ def command(
     asked = capture.questions(workspace, gold)
     if bring and not target.exists():
         _free(workspace, name)  # better told before the questions are asked
-    retriever = _retriever(workspace, hook)
     try:
-        with progress("Asking") as tell:
+        # what the team's function prints is no part of the answer of this command
+        with redirect_stdout(sys.stderr), progress("Asking") as tell:
+            retriever = _retriever(workspace, hook)
             found = capture.capture(
                 workspace, retriever, asked, target,
                 name=name, depth=depth, seconds=seconds, meta=_meta(meta), progress=tell,

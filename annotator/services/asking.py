@@ -9,8 +9,9 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Final, Protocol
@@ -101,8 +102,7 @@ def _read(raw: object, query_id: str) -> RunQuery:
     row = dict(raw) if isinstance(raw, Mapping) else {"results": raw}
     if not isinstance(row.get("results"), list | tuple):
         raise NoAnswer(
-            f"The retriever answered {shorten(raw)}.",
-            hint='Expected a list of chunk ids, best first, or {"results": [...]} with a trace.',
+            f'The retriever answered {shorten(raw)}, not a list of chunk ids, best first, or {{"results": [...]}}.'
         )
     row.pop("run", None)
     try:
@@ -116,7 +116,10 @@ def _read(raw: object, query_id: str) -> RunQuery:
             f"The retriever's answer cannot be used: {faults or error.message}.", hint="It takes the form of a trace."
         ) from error
     except (TypeError, ValueError, RecursionError) as error:
-        raise NoAnswer(f"The retriever's answer is not JSON: {shorten(str(error), 200)}.") from error
+        raise NoAnswer(
+            f"The retriever's answer is not JSON: {shorten(str(error), 200)}.",
+            hint="Chunk ids are text, scores are numbers.",
+        ) from error
 
 
 def _plain(value: Any) -> object:
@@ -128,13 +131,20 @@ def _plain(value: Any) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A Python function that takes (question, k) and returns ids, best first, or an object as in a trace."""
+    """A Python function that takes (question, k) and returns ids, best first, or an object as in a trace.
+
+    It may yield them as well; of those only k are taken.
+    """
 
     name: str
     function: Callable[[str, int], object]
 
     def __call__(self, query_id: str, question: str, k: int, seconds: float) -> object:  # noqa: ARG002
-        return self.function(question, k)
+        found = self.function(question, k)
+        if isinstance(found, Coroutine):
+            found.close()
+            raise NoAnswer(f"{self.name} is an async function.", hint="Name one that calls it with asyncio.run.")
+        return list(islice(found, k)) if isinstance(found, Iterator) else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +194,10 @@ class Endpoint:
                 hint="Give the address it leads to, if that host may be asked.",
             )
         if response.status != 200:
-            raise NoAnswer(f"The retriever at {self.name} answered with status {response.status}.")
+            raise NoAnswer(
+                f"The retriever at {self.name} answered with status {response.status}.",
+                hint="It wants ANNOTATOR_RETRIEVER_TOKEN." if response.status in (401, 403) else "See its own log.",
+            )
         pieces: list[bytes] = []
         left = LARGEST_ANSWER
         while piece := response.read1(min(_PIECE, left + 1)):

@@ -156,7 +156,7 @@ def _ask_all(
         try:
             answer = ask(retriever, query_id, question, depth, seconds=seconds)
         except NoAnswer as error:
-            failed.append((query_id, error.message))
+            failed.append((query_id, str(error)))
             silent += 1
             continue
         silent = 0
@@ -213,12 +213,17 @@ def _read(path: Path, header: Mapping[str, object]) -> dict[str, RunQuery]:
     names = (*_COMPARED, *sorted((set(before) | set(header)) - set(_COMPARED)))
     other = [name for name in names if before.get(name) != header.get(name)]
     if other:
-        differ = "; ".join(f"{name} was {before.get(name)!r}, now {header.get(name)!r}" for name in other[:3])
+        differ = "; ".join(_difference(name, before.get(name), header.get(name)) for name in other[:3])
         raise Conflict(
             f"{path} was made with other settings: {differ}.",
             hint="Choose another file with -o, or take that one away.",
         )
     return dict(Run.load(path).queries) if second else {}
+
+
+def _difference(name: str, before: object, now: object) -> str:
+    # questions are compared by a digest, which says nothing to anybody
+    return "the questions were others" if name == "questions" else f"{name} was {before!r}, now {now!r}"
 
 
 def _told(

@@ -172,7 +172,7 @@ def _search_and_ask(
             try:
                 answer = ask(hook, one.query_id, one.question, wanted.depth)
             except NoAnswer as error:
-                failures.append(f"{one.query_id}: {error.message}")
+                failures.append(f"{one.query_id}: {error}")
                 silent += 1
             else:
                 late = answer.trace.get("timed_out") is True

@@ -90,7 +90,7 @@ def retriever(hook: str) -> Retriever:
         found: object = importlib.import_module(module)
         for name in path.split("."):
             found = getattr(found, name)
-    except Exception as error:  # importing runs the team's own code, which may raise anything
+    except (Exception, SystemExit) as error:  # importing runs the team's own code, which may do anything
         raise InputError(
             f"The retriever {hook} cannot be loaded: {type(error).__name__}: {shorten(str(error), 200)}.",
             hint="The module must be importable from here: set PYTHONPATH to its folder.",
@@ -151,4 +151,7 @@ def _at(url: str) -> Endpoint:
             f"The host {wanted} is not one that may be asked.",
             hint=f"Whoever runs Annotator allows it in the environment: {HOSTS}={','.join((*allowed, wanted))}",
         )
-    return Endpoint(url, os.environ.get(TOKEN, ""))
+    token = os.environ.get(TOKEN, "").strip()
+    if not (token.isascii() and token.isprintable()):
+        raise InputError(f"The value of {TOKEN} holds characters that cannot be sent.", hint="Set it anew.")
+    return Endpoint(url, token)

@@ -23,6 +23,8 @@ _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"
 _POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?://")
 _SERVICE = re.compile(r"(opensearch|elasticsearch|qdrant)(s|\+https)?://")
 _SECRETS = frozenset(("api_key", "apikey", "token"))
+_MISWRITTEN = re.compile(r"(?i)postgres(ql)?(\+\w+)?:(?!//)|.*\bpassword\s*=")
+"""PostgreSQL's other form, `host=… password=…`, and an address that lacks a slash."""
 _SEVERAL = frozenset(("sqlite", "duckdb", "chroma", "lance", "qdrant"))
 _KINDS = (
     "Known are postgresql://…, opensearch://…, elasticsearch://…, qdrant://…, sqlite:///file.db, files .jsonl, "
@@ -88,6 +90,11 @@ def absolute(url: str, folder: Path | None = None) -> str:
 def refuse_password(url: str) -> None:
     """Raise InputError, without repeating it, when a password stands in the address itself."""
     if "://" not in url:
+        if _MISWRITTEN.match(url):
+            raise InputError(
+                "The address of the chunk table cannot be read.",
+                hint="PostgreSQL's is written as postgresql://reader:${DB_PASSWORD}@host/database.",
+            )
         return
     try:
         parts = urlsplit(url)
@@ -195,17 +202,17 @@ def _place(url: str) -> tuple[str, Path]:
     if not place.strip():
         raise InputError("The address of the chunk table is empty.", hint=_KINDS)
     if place.startswith(_SQLITE):
-        return "sqlite", _file(place.removeprefix(_SQLITE))
+        return "sqlite", _file(place.removeprefix(_SQLITE), url)
     path = _path(place)
     if path.name == "chroma.sqlite3":
         return "chroma", path.parent
     if path.is_dir():
-        return _folder_kind(path), path
-    kind = _kind(place)
-    return kind, _file(place)
+        return _folder_kind(path, url), path
+    kind = _kind(place, url)
+    return kind, _file(place, url)
 
 
-def _folder_kind(folder: Path) -> str:
+def _folder_kind(folder: Path, url: str) -> str:
     if (folder / "chroma.sqlite3").is_file():
         return "chroma"
     if any(folder.glob("*.lance")):
@@ -214,23 +221,22 @@ def _folder_kind(folder: Path) -> str:
         return "qdrant"
     if any(folder.rglob("*.parquet")):
         return "parquet folder"
-    raise InputError(f"The folder {folder} holds no kind of chunk table that is known.", hint=_KINDS)
+    raise InputError(f"The folder {_shown(folder, url)} holds no kind of chunk table that is known.", hint=_KINDS)
 
 
-def _kind(place: str) -> str:
+def _kind(place: str, url: str) -> str:
     if "://" in place:
-        scheme = place.partition("://")[0]
-        raise InputError(f"Chunk tables at {scheme}:// are not supported.", hint=_KINDS)
+        raise InputError(f"Chunk tables at {url.partition('://')[0]}:// are not supported.", hint=_KINDS)
     name = place.lower().removesuffix(".gz")
     if _is_duckdb(place):
         return "duckdb"
     if name.endswith((".db", ".sqlite", ".sqlite3")):
-        raise InputError(f"{place} looks like an SQLite file.", hint=f"Write it as {_SQLITE}{place}")
+        raise InputError(f"{url} looks like an SQLite file.", hint=f"Write it as {_SQLITE}{url}")
     if name.endswith(".parquet") and place.lower().endswith(".gz"):
         raise InputError("Parquet is compressed inside; a .parquet.gz is not supported.", hint="Unpack it.")
     kind = _SUFFIXES.get(Path(name).suffix, "")
     if not kind:
-        raise InputError(f"{place} is not a kind of chunk table that is known.", hint=_KINDS)
+        raise InputError(f"{url} is not a kind of chunk table that is known.", hint=_KINDS)
     return kind
 
 
@@ -247,9 +253,17 @@ def _path(place: str) -> Path:
     return Path(unquote(place) if "%" in place and not Path(place).exists() else place).expanduser()
 
 
-def _file(place: str) -> Path:
+def _file(place: str, url: str) -> Path:
     path = _path(place)
     if not path.is_file():
         what = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise InputError(f"The chunk table {path} {what}.")
+        raise InputError(
+            f"The chunk table {_shown(path, url)} {what}.",
+            hint="Check the path: it is one on the machine that Annotator runs on.",
+        )
     return path
+
+
+def _shown(path: Path, url: str) -> str:
+    """Name a place in a message: where a variable stands in the address, its value is nobody's to see."""
+    return url if _VARIABLE.search(url) else str(path)

@@ -9,7 +9,9 @@ import base64
 import http.client
 import json
 import ssl
+import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -21,6 +23,7 @@ from annotator.errors import InputError
 __all__ = ["Missing", "Refused", "Service", "open_service", "segment"]
 
 _MOST_BYTES: Final = 512 << 20
+_PIECE: Final = 1 << 20
 _TLS: Final = frozenset(("1", "true", "yes", "on"))
 
 
@@ -54,19 +57,21 @@ class Service:
 
         Raises Missing for a 404, InputError when the server cannot be reached, refuses, or answers something else.
         """
-        connection = self._connection(seconds)
+        until = time.monotonic() + seconds
         sent = None if body is None else json.dumps(body, ensure_ascii=True).encode()
         try:
-            connection.request(method, path, sent, {"Content-Type": "application/json", **self.headers})
-            response = connection.getresponse()
-            raw = response.read(_MOST_BYTES)
+            with closing(self._connection(seconds)) as connection:
+                connection.request(method, path, sent, {"Content-Type": "application/json", **self.headers})
+                response = connection.getresponse()
+                raw = _taken(response, until)
         except TimeoutError as error:
             raise self._refusal("did not answer in time", f"{seconds:g} s", "Is it busy? Try again.") from error
         except (OSError, http.client.HTTPException, ssl.SSLError) as error:
             said = str(error) or type(error).__name__
             raise self._refusal("cannot be reached", said, "Check host and port, and that it runs.") from error
-        finally:
-            connection.close()
+        except ValueError:  # a character that no header or host may have; the error itself repeats the header
+            hint = "Look for stray characters in the host and in the variables with the key or the password."
+            raise self._refusal("cannot be asked", "its address or key cannot be sent", hint) from None
         if response.status == 404:
             raise Missing(f"The {self.kind} server {self.where} has no {path.partition('?')[0]}.")
         if response.status in (401, 403):
@@ -132,6 +137,18 @@ def segment(name: str) -> str:
 
 
 _LOOKS: Final = "It looks like {0}://reader:${{PASSWORD}}@host:port/name?tls=true, or with ?api_key=${{KEY}}."
+
+
+def _taken(response: http.client.HTTPResponse, until: float) -> bytes:
+    """Read an answer to its end. Raises TimeoutError when it trickles beyond its time."""
+    pieces: list[bytes] = []
+    left = _MOST_BYTES
+    while left > 0 and (piece := response.read1(min(_PIECE, left))):
+        pieces.append(piece)
+        left -= len(piece)
+        if time.monotonic() > until:
+            raise TimeoutError
+    return b"".join(pieces)
 
 
 def _reason(raw: bytes) -> str:

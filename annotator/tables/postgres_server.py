@@ -30,6 +30,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "keepalives_count": "3",
     "tcp_user_timeout": "60000",
 }
+_SECRET_LENGTH: Final = 5
 _LOST: Final = frozenset(
     (
         *("57P01", "57P02", "57P03", "57P05"),  # the server shuts down, starts up, or ends idle sessions
@@ -45,10 +46,14 @@ class SlowAnswer(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One database. `options` are connection parameters, a password among them, and so are never shown."""
+    """One database. `options` are connection parameters, a password among them, and so are never shown.
+
+    `filled` are values of environment variables with what stands for them in the address, and in a message.
+    """
 
     database: str
     options: Mapping[str, str] = field(repr=False)
+    filled: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         """Connect. Raises psycopg's errors as they are: `failures` turns them into words."""
@@ -85,6 +90,8 @@ class Server:
         said = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
         if secret := self.options.get("password"):
             said = said.replace(secret, "…")
+        for value, written in self.filled.items():
+            said = said.replace(value, written)
         return InputError(
             f"The PostgreSQL database {self.database} {what}: {said}{'' if said.endswith(('.', '?')) else '.'}",
             hint=hint,
@@ -106,14 +113,21 @@ def parse(url: str, fill: Callable[[str], str]) -> Server:
         ) from error
     rest = url.partition("://")[2]  # as others write it: postgresql+psycopg://
     try:
-        options = {name: fill(str(value)) for name, value in conninfo_to_dict(f"postgresql://{rest}").items()}
+        written = {name: str(value) for name, value in conninfo_to_dict(f"postgresql://{rest}").items()}
     except psycopg.Error:
         # The driver repeats the address, so neither its words nor the error itself are passed on.
         raise InputError(
             "The address of the PostgreSQL database cannot be read.",
             hint="It looks like postgresql://reader:${DB_PASSWORD}@host:5432/database?sslmode=verify-full.",
         ) from None
-    return Server(options.get("dbname") or options.get("user") or "postgres", options)
+    options = {name: fill(value) for name, value in written.items()}
+    # A few letters that came from a variable may stand anywhere in a message, and are no secret.
+    filled = {
+        value: written[name]
+        for name, value in options.items()
+        if value != written[name] and len(value) >= _SECRET_LENGTH
+    }
+    return Server(written.get("dbname") or written.get("user") or "postgres", options, filled)
 
 
 @contextmanager

@@ -79,6 +79,14 @@ def test_every_question_is_asked_and_what_was_done_is_kept(place: Path, capsys: 
     assert not (place / "mine.jsonl.part").exists()
 
 
+def test_what_the_function_prints_is_no_part_of_the_answer(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "talks.py").write_text("print('loading')\ndef f(q, k):\n    print(q)\n    return []\n", "utf-8")
+    assert main(["run", "--name", "mine", "--hook", "talks:f", "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["answered"] == 33
+    assert "loading" in told.err
+
+
 def test_with_import_the_run_is_in_the_workspace(place: Path, workspace: Workspace) -> None:
     command = ["run", "--name", "mine", "--hook", "team_search:retrieve", "--import"]
     assert main(command) == 0
@@ -167,6 +175,17 @@ def test_a_late_answer_is_a_row_that_says_so(place: Path, monkeypatch: pytest.Mo
     assert (rows["q2"]["results"], rows["q2"]["timed_out"]) == ([], True)
     assert rows["q2"]["latency_ms"] >= 200
     assert "timed_out" not in rows["q1"]
+
+
+def test_questions_that_changed_meanwhile_are_told(
+    place: Path, workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["run", "--name", "mine", "--hook", "team_search:retrieve"]
+    assert main(command) == 0
+    with workspace.write() as connection:
+        connection.execute("UPDATE queries SET question = 'What else?' WHERE query_id = 'q1'")
+    assert main(command) == 2
+    assert "mine.jsonl was made with other settings: the questions were others" in capsys.readouterr().err
 
 
 def test_a_file_of_other_settings_is_left_alone(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -90,11 +91,29 @@ def test_a_function_may_return_pairs_and_numbers_of_other_libraries() -> None:
         ({"results": [], "latency_ms": "fast"}, "milliseconds"),
         ({"results": [], "candidates": "a"}, "not a list"),
         ({"results": [], "filters": {1, 2}}, "not JSON: 'it holds a set'"),
+        ({"a": 0.5}, r"answered {'a': 0.5}, not a list of chunk ids"),
     ],
 )
 def test_an_answer_in_another_form_is_told(value: object, message: str) -> None:
     with pytest.raises(NoAnswer, match=f"(?i){message}"):
         ask(answers(value), "q1", "?", 5)
+
+
+def test_a_function_may_yield_what_it_finds_without_end() -> None:
+    def endless(question: str, k: int) -> Iterator[tuple[str, float]]:
+        for number in count():
+            yield f"c{number}", -float(number)
+
+    found = ask(Function("m:f", endless), "q", "?", 3)
+    assert (found.chunk_ids, found.scores) == (("c0", "c1", "c2"), (0.0, -1.0, -2.0))
+
+
+def test_an_async_function_is_told_how_to_be_named() -> None:
+    async def retrieve(question: str, k: int) -> list[str]:
+        return ["a"]
+
+    with pytest.raises(NoAnswer, match=r"m:f is an async function.*asyncio\.run"):
+        ask(Function("m:f", retrieve), "q", "?", 3)
 
 
 def nested() -> object:
@@ -220,6 +239,28 @@ def test_a_function_is_named_by_module_and_name(tmp_path: Path, monkeypatch: pyt
     }.items():
         with pytest.raises(InputError, match=message):
             retriever.retriever(hook)
+
+
+def test_a_module_that_ends_the_process_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a_script.py").write_text("import sys\nsys.exit(1)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match="SystemExit"):
+        retriever.retriever("a_script:retrieve")
+
+
+@pytest.mark.parametrize(("token", "sent"), [("secret\n", "Bearer secret"), ("se\ncret", ""), ("sécret", "")])
+def test_a_token_is_sent_or_refused_and_never_shown(token: str, sent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, object]] = []
+    with serving(lambda asked: as_json(["a"]), seen) as url:
+        monkeypatch.setenv(retriever.HOSTS, urlsplit(url).netloc)
+        monkeypatch.setenv(retriever.TOKEN, token)
+        if sent:
+            ask(retriever.retriever(url), "q", "?", 1)
+            assert seen[0]["token"] == sent
+            return
+        with pytest.raises(InputError, match=retriever.TOKEN) as told:
+            ask(retriever.retriever(url), "q", "?", 1)
+    assert "cret" not in str(told.value)
 
 
 def test_an_admin_sets_an_address_and_never_a_function(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

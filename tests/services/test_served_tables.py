@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -13,6 +17,7 @@ from annotator.services import chunk_table, chunks, drift, in_place, labelling, 
 from annotator.store import corpus
 from annotator.store.database import Workspace
 from annotator.tables import list_tables, open_table, qdrantserver, searchindex
+from annotator.tables.http import open_service
 from tests.conftest import HANDBOOK
 from tests.services.test_in_place import hits, made, remembered
 from tests.services.test_preview import grade
@@ -185,6 +190,41 @@ def test_credentials_come_from_the_environment_and_are_in_no_message(index: Sear
     for written in (url.replace("${TABLE_PASSWORD}", "plain"), f"{address(index)}?api_key=plain"):
         with pytest.raises(InputError, match="holds a password"):
             open_table(written)
+
+
+@pytest.mark.parametrize("key", ["gehe\nim", "gehe☃im"])
+def test_a_key_that_cannot_be_sent_is_told_and_not_shown(
+    key: str, qdrant: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TABLE_KEY", key)
+    with pytest.raises(InputError, match="stray characters") as error:
+        open_table(f"{address(qdrant)}?api_key=${{TABLE_KEY}}").columns()
+    assert "gehe" not in str(error.value)
+
+
+@pytest.mark.parametrize("host", ["two words", "a" * 300])
+def test_a_host_that_is_none_is_told(host: str) -> None:
+    with pytest.raises(InputError, match="cannot be"):
+        open_table(f"qdrant://{host}/handbook").columns()
+
+
+def test_an_answer_that_trickles_is_not_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def trickle() -> None:
+            with listening.accept()[0] as taken, suppress(OSError):
+                taken.recv(65_536)
+                taken.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n")
+                for _ in range(40):
+                    taken.sendall(b" ")
+                    time.sleep(0.05)
+
+        Thread(target=trickle, daemon=True).start()
+        served = open_service(f"qdrant://127.0.0.1:{listening.getsockname()[1]}", str, "Qdrant", 6333, "api-key")
+        begun = time.monotonic()
+        with pytest.raises(InputError, match="did not answer in time"):
+            served.ask("GET", "/", seconds=0.3)
+        assert time.monotonic() - begun < 1.5
 
 
 def test_a_server_that_is_away_is_told_calmly(index: SearchServer, tmp_path: Path) -> None:

@@ -80,6 +80,25 @@ def test_what_cannot_be_opened_says_why(
         open_table(name)
 
 
+@pytest.mark.parametrize(
+    "url", ["${WORD}", "${WORD}.db", "${WORD}/a.jsonl", "sqlite:///${WORD}", "${WORD}://a", "${HERE}", "${HERE}/a.csv"]
+)
+def test_the_value_of_a_variable_is_in_no_message(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORD", "hunter2")
+    (tmp_path / "hunter2").mkdir()
+    monkeypatch.setenv("HERE", str(tmp_path / "hunter2"))
+    with pytest.raises(InputError) as caught:
+        open_table(url)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["host=db user=reader password=hunter2 dbname=a", "postgresql:/reader:hunter2@db/a"])
+def test_an_address_of_postgresql_in_another_form_is_told_and_not_repeated(url: str) -> None:
+    with pytest.raises(InputError, match="postgresql://reader") as caught:
+        open_table(url)
+    assert "hunter2" not in str(caught.value)
+
+
 def test_only_a_database_has_tables_to_choose_from(tables: Path) -> None:
     assert list_tables(f"sqlite:///{tables}/sqlite/handbook.sqlite3") == ["chunks", "documents", "live_chunks"]
     assert list_tables(f"{tables}/csv/handbook.csv") == []

@@ -299,6 +299,22 @@ def test_the_password_is_never_stored_and_never_shown(
     assert "guessed-wrong" not in str(caught.value)
 
 
+def test_whatever_a_variable_fills_stands_in_a_message_as_it_was_written(
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SWAPPED", "hunter22")
+    for url in (
+        "postgresql://${SWAPPED}@127.0.0.1:9/db",
+        "postgresql://${SWAPPED}:9/db",
+        "postgresql://127.0.0.1:9/${SWAPPED}",
+    ):
+        with pytest.raises(InputError, match="cannot be reached") as caught:
+            open_table(url)
+        assert "hunter22" not in str(caught.value)
+    with pytest.raises(InputError, match=r"password authentication failed|\$\{SWAPPED\}"):
+        open_table(postgres.url("postgres").replace("postgres:@", "${SWAPPED}:@", 1))
+
+
 def test_the_whole_address_may_be_a_variable_and_name_a_driver(
     postgres: Postgres, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
