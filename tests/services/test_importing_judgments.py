@@ -100,6 +100,14 @@ def test_cannot_judge_has_no_grade(workspace: Workspace) -> None:
     assert in_force(workspace)["q1", "errors#1", "Cleo"].grade is None
 
 
+def test_no_grade_in_a_release_s_own_row_is_cannot_judge_and_a_fault_in_any_other(workspace: Workspace) -> None:
+    row = '{"annotator":"Ida","query_id":"q1","chunk_id":"errors#1","grade":null,"reason":"jargon"}'
+    error = faults(workspace, row, "j.jsonl")
+    assert [(problem.line, problem.field) for problem in error.problems] == [(1, "grade")]
+    take(workspace, row.replace("{", '{"kind":"judgment",', 1), "judgments.jsonl")
+    assert in_force(workspace)["q1", "errors#1", "Ida"].grade is None
+
+
 def test_the_same_file_twice_changes_nothing_whatever_its_form(workspace: Workspace) -> None:
     take(workspace, HEADER + "q1\terrors#1\t2\nq2\terrors#1\t0\n")
     assert counts(take(workspace, "q1 0 errors#1 2\nq2 0 errors#1 0\n", "qrels")) == (0, 0, 2, 0)

@@ -60,6 +60,9 @@ def contents(draw: st.DrawFn) -> list[tuple[Query, list[Judgment], list[Adjudica
                 for who in ("ana", "ben")[: draw(st.integers(1, 2))]
             ]
             if draw(st.booleans()):
+                unsure = {"grade": None, "reason": "not my field", "sha256": about["sha256"]}
+                said.append(Judgment(query_id, chunk_id, "cem", operation_id=f"{number}.{place}.cem", **unsure))
+            if draw(st.booleans()):
                 about["grade"] = 0 if stale else draw(st.integers(1, 3))
                 decided.append(Adjudication(query_id, chunk_id, "rosa", operation_id=f"{number}.{place}", **about))
         found.append((query, said, decided))

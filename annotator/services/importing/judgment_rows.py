@@ -241,6 +241,8 @@ class Reading:
                 self._fault(line, values, "grade", "cannot_judge stands beside a grade", "Keep one of the two.")
             return None
         value = values.get("grade")
+        if value is None and values.get("kind") == "judgment" and "grade" in values:
+            return None  # as a release writes it; elsewhere null may as well mean that nobody judged
         written = str(value).strip() if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
         if written in self.grades:
             return self.grades[written]
