@@ -28,6 +28,7 @@ __all__ = [
     "annotator",
     "chosen_workspace",
     "echo_json",
+    "key_value",
     "main",
     "pass_workspace",
     "progress",
@@ -169,6 +170,14 @@ def shown(text: str) -> str:
     return "\n".join(map(one_line, text.split("\n")))
 
 
+def key_value(text: str, option: str) -> tuple[str, str]:
+    """Split KEY=VALUE at its first sign. Raises UsageError naming the option."""
+    key, sign, value = text.partition("=")
+    if not sign or not key.strip():
+        raise click.UsageError(f"{option} {text}: write it as KEY=VALUE.")
+    return key.strip(), value.strip()
+
+
 def say_next(command: str) -> None:
     """Name the command to go on with, on stderr, for the workspace the present one was about."""
     import shlex
@@ -181,14 +190,15 @@ def say_next(command: str) -> None:
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Callable[[int, int], None]]:
-    """Give what is to be told the steps done and their number: a bar on stderr where somebody looks, else lines."""
+def progress(label: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Give what is to be told the steps done and, where known, their number: a bar on stderr where somebody looks,
+    else a line now and then."""
     import time
 
     if sys.stderr.isatty():
         with click.progressbar(length=0, label=label, show_pos=True, file=sys.stderr) as bar:
 
-            def move(done: int, total: int) -> None:
+            def move(done: int, total: int | None) -> None:
                 bar.length = total
                 bar.update(done - bar.pos)
 
@@ -196,11 +206,11 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
         return
     told = time.monotonic()
 
-    def tell(done: int, total: int) -> None:
+    def tell(done: int, total: int | None) -> None:
         nonlocal told
         if time.monotonic() - told >= TELL_SECONDS:
             told = time.monotonic()
-            click.echo(f"{label}: {done} of {total}", err=True)
+            click.echo(f"{label}: {done}{f' of {total}' if total else ''}", err=True)
 
     yield tell
 

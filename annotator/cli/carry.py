@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
-from annotator.cli import acting, echo_json, pass_workspace, shown
+from annotator.cli import acting, echo_json, pass_workspace, progress, shown
 from annotator.services.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -19,17 +16,19 @@ __all__ = ["command"]
 
 
 @click.command(epilog="Example: python -m annotator carry --apply")
-@click.option("--gold", default="", metavar="PATH|VERSION", help="Labels of a gold set, not of those in force here.")
+@click.option(
+    "--gold", default="", metavar="PATH|VERSION|TAG", help="Labels of a gold set, not of those in force here."
+)
 @click.option("--apply", "keep", is_flag=True, help="Record the proposals for review on the Chunks page.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @pass_workspace
 def command(workspace: Workspace, gold: str, keep: bool, as_json: bool) -> None:
     """Propose new chunks for the labels whose chunk changed or vanished. Proposals are never labels by themselves."""
     from annotator.services import carry
-    from annotator.services.drift import gold_set
+    from annotator.services.gold import gold_set
 
-    with _progress() as progress:
-        search = carry.propose(workspace, gold_set(workspace, gold) if gold else None, progress)
+    with progress("Looking") as tell:
+        search = carry.propose(workspace, gold_set(workspace, gold) if gold else None, tell)
     waiting = carry.apply(workspace, acting(), search) if keep else None
     if as_json:
         document: dict[str, object] = {
@@ -71,18 +70,3 @@ def _row(one: Proposal) -> dict[str, object]:
         "text": label.text,
         "to_text": one.chunk.text,
     }
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar on stderr where somebody is looking."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=1, label="Looking", file=sys.stderr) as bar:
-
-        def progress(done: int, total: int) -> None:
-            bar.length = total
-            bar.update(done - bar.pos)
-
-        yield progress

@@ -11,13 +11,14 @@ __all__ = ["command"]
 
 
 @click.command(epilog="Example: python -m annotator drift --gold gold/policies-v3 --json")
-@click.option("--gold", default="", metavar="PATH|VERSION", help="The gold set; the newest version when not given.")
+@click.option("--gold", default="", metavar="PATH|VERSION|TAG", help="The gold set; the newest version when not given.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 @pass_workspace
 def command(workspace: Workspace, ctx: click.Context, gold: str, as_json: bool) -> None:
     """Compare a gold set with the chunk table as of the last sync. Exit code 0: nothing drifted, 1: something did."""
-    from annotator.services.drift import KINDS, against, gold_set
+    from annotator.services.drift import KINDS, against
+    from annotator.services.gold import gold_set
 
     judged = gold_set(workspace, gold)
     found = against(workspace, judged)

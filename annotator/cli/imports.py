@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from annotator.cli import acting, echo_json, pass_workspace, shown
+from annotator.cli import acting, echo_json, key_value, pass_workspace, shown
 from annotator.errors import SHOWN_PROBLEMS
 from annotator.services.workspace import Workspace
 
@@ -165,7 +165,7 @@ def run(workspace: Workspace, file: str, dry_run: bool, as_json: bool, name: str
     """Import a run: TREC, JSON, CSV, TSV or a JSONL trace, also .gz. Its chunks are offered for grading."""
     from annotator.services.importing import import_run
 
-    pairs = dict(_pair(one, "--meta") for one in meta)
+    pairs = dict(key_value(one, "--meta") for one in meta)
     _show(import_run(workspace, acting(), file, name=name, meta=pairs, dry_run=dry_run), "queries of the run", as_json)
 
 
@@ -186,7 +186,7 @@ def _columns(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:
-    left, sign, right = text.partition("=") if option == "--meta" else text.rpartition("=")
+    left, sign, right = text.rpartition("=")  # what stands in a file may hold the sign
     if not sign or not left.strip():
         raise click.UsageError(f"{option} {text}: write it as A=B.")
     return left.strip(), right.strip()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import sys
-from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from annotator.cli import acting, echo_json, pass_workspace, progress, say_next, shown
+from annotator.cli import acting, echo_json, key_value, pass_workspace, progress, say_next, shown
 from annotator.errors import Conflict, InputError
 from annotator.services.workspace import Workspace
 
@@ -85,6 +84,7 @@ def command(
     from annotator.services import capture
 
     target = path or _named(name)
+    said = dict(key_value(one, "--meta") for one in meta)
     asked = capture.questions(workspace, gold)
     if bring and not target.exists():
         _free(workspace, name)  # better told before the questions are asked
@@ -94,7 +94,7 @@ def command(
             retriever = _retriever(workspace, hook)
             found = capture.capture(
                 workspace, retriever, asked, target,
-                name=name, depth=depth, seconds=seconds, meta=_meta(meta), progress=tell,
+                name=name, depth=depth, seconds=seconds, meta=said, progress=tell,
             )  # fmt: skip
     except KeyboardInterrupt:
         click.echo(f"\nStopped. The answers are kept in {capture.part_of(target)}; the same command goes on.", err=True)
@@ -140,16 +140,6 @@ def _retriever(workspace: Workspace, hook: str) -> Retriever:
             "No retriever is set.",
             hint=f"Name one with --hook module:function, or set {retriever.HOOK}, or an address in Settings.",
         )
-    return found
-
-
-def _meta(pairs: Sequence[str]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for pair in pairs:
-        key, sign, value = pair.partition("=")
-        if not sign or not key.strip():
-            raise click.UsageError(f"--meta {pair}: write it as KEY=VALUE.")
-        found[key.strip()] = value.strip()
     return found
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Literal
 
 import click
 
-from annotator.cli import acting, echo_json, pass_workspace
+from annotator.cli import acting, echo_json, pass_workspace, progress
 from annotator.services.workspace import Workspace
 
 __all__ = ["command"]
@@ -35,8 +32,8 @@ def command(workspace: Workspace, duplicates: Literal["refuse", "first", "last"]
     from annotator.services.chunk_table import sync
     from annotator.services.search import bring_up_to_date
 
-    with _progress() as progress:
-        result = sync(workspace, acting(), duplicates=duplicates, progress=progress)
+    with progress("Reading") as tell:
+        result = sync(workspace, acting(), duplicates=duplicates, progress=tell)
     bring_up_to_date(workspace)  # here rather than at somebody's first search
     if as_json:
         echo_json(dataclasses.asdict(result))
@@ -50,18 +47,3 @@ def command(workspace: Workspace, duplicates: Literal["refuse", "first", "last"]
         click.echo(f"{result.repeated} rows repeated an id that had come before and were left out.", err=True)
     if result.empty:
         click.echo(f"{result.empty} rows have no text.", err=True)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int | None], None] | None]:
-    """Show a bar on stderr where somebody is looking."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=0, label="Reading", show_pos=True, file=sys.stderr) as bar:
-
-        def progress(rows: int, total: int | None) -> None:
-            bar.length = total
-            bar.update(rows - bar.pos)
-
-        yield progress

@@ -16,6 +16,7 @@ _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\
 _WORD: Final = re.compile(rf"[^\W{_UNSPACED}]+|[{_UNSPACED}]")
 _TOKEN: Final = re.compile(rf"[^\W{_UNSPACED}]+|[{_UNSPACED}]|\s+|[^\w\s]")
 _MOST_TOKENS: Final = 20_000
+_SHARED: Final = 4
 
 
 class Word(NamedTuple):
@@ -41,16 +42,16 @@ def find_words(text: str, quote: str, near: int = 0) -> tuple[int, int] | None:
     return min(places, key=lambda place: abs(place[0] - near)) if places and quote.split() else None
 
 
-def shared_stretches(old: str, new: str, least: int = 4) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Return where the two texts have at least so many words in a row in common: spans of the old, of the new one."""
+def shared_stretches(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return where the two texts have four words or more in a row in common: spans of the old, of the new one."""
     from difflib import SequenceMatcher
 
     before, after = words_of(old), words_of(new)
-    matcher = SequenceMatcher(None, _runs(before, least), _runs(after, least), autojunk=False)
+    matcher = SequenceMatcher(None, _runs(before, _SHARED), _runs(after, _SHARED), autojunk=False)
     blocks = [block for block in matcher.get_matching_blocks() if block.size]
     return (
-        [(before[block.a].start, before[block.a + block.size + least - 2].end) for block in blocks],
-        [(after[block.b].start, after[block.b + block.size + least - 2].end) for block in blocks],
+        [(before[block.a].start, before[block.a + block.size + _SHARED - 2].end) for block in blocks],
+        [(after[block.b].start, after[block.b + block.size + _SHARED - 2].end) for block in blocks],
     )
 
 

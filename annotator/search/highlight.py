@@ -10,20 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from annotator.search import analysis, fuzzy, identifiers, spelling
-from annotator.search.query import Typed, parse
+from annotator.search.query import Typed
 
-__all__ = ["SNIPPET_LENGTH", "Matcher", "match_spans", "matcher"]
+__all__ = ["SNIPPET_LENGTH", "Matcher", "matcher"]
 
 SNIPPET_LENGTH = 240
 _MOST_MARKS = 2_000
 _LONGEST_SEARCHED = 200_000
 
 Span = tuple[int, int]
-
-
-def match_spans(text: str, query: str, mode: str = "words") -> tuple[Span, ...]:
-    """Return the (start, end) of what to mark in a text for a typed query: sorted, none overlapping."""
-    return matcher(parse(query), mode).spans(text)
 
 
 @lru_cache(maxsize=256)

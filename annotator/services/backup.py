@@ -16,7 +16,7 @@ from annotator.search import index
 from annotator.services import gold
 from annotator.services.permission import require
 from annotator.store import events, snapshot, versions
-from annotator.store.database import Workspace, now
+from annotator.store.database import Workspace, stamp
 from annotator.store.migrations import VERSION
 
 __all__ = ["Checked", "Restored", "Snapshot", "back_up", "check", "restore"]
@@ -191,8 +191,7 @@ def _put_in_place(workspace: Workspace, building: Path) -> Path | None:
         building.rename(workspace.database)
         return None
     workspace.backups.mkdir(exist_ok=True)
-    stamp = now().replace(":", "").replace(".", "")
-    kept = workspace.backups / f"{stamp}-before-restore.db"
+    kept = workspace.backups / f"{stamp()}-before-restore.db"
     try:
         with closing(workspace.connect()) as connection:
             snapshot.copy(connection, kept)
@@ -212,7 +211,7 @@ def _put_in_place(workspace: Workspace, building: Path) -> Path | None:
 def _tidy_releases(workspace: Workspace) -> None:
     """Move folders of versions there are no longer to `backups/`, and write those that are missing or others."""
     known = {one.folder: one for one in gold.versions(workspace)}
-    stamp = now().replace(":", "").replace(".", "")
+    aside = workspace.backups / f"{stamp()}-releases"
     for folder in sorted(workspace.releases.iterdir()) if workspace.releases.is_dir() else ():
         if folder.name.startswith("."):
             continue
@@ -222,7 +221,6 @@ def _tidy_releases(workspace: Workspace) -> None:
         except AnnotatorError:
             same = False
         if not same:
-            aside = workspace.backups / f"{stamp}-releases"
             aside.mkdir(parents=True, exist_ok=True)
             folder.rename(aside / folder.name)
     for version in known.values():

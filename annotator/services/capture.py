@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from annotator.errors import Conflict, InputError, NotFound, StoreError
+from annotator.errors import Conflict, InputError, StoreError
 from annotator.gold.goldset import GoldSet
 from annotator.model import RunQuery
 from annotator.services import gold as releases
@@ -72,15 +72,12 @@ def questions(workspace: Workspace, version: str = "") -> Questions:
 
     Raises NotFound, and InputError where there is none or the gold set does not know their text.
     """
-    newest = next(iter(releases.versions(workspace)), None)
-    if not version and newest is not None:
-        found = _of(GoldSet.load(releases.ensure_folder(workspace, newest.version)))
-    elif not version:
+    if version or releases.versions(workspace):
+        found = _of(releases.gold_set(workspace, version))
+    else:
         with workspace.read() as connection:
             stored = queries.all_queries(connection, states=("open", "complete"))
         found = Questions("workspace", tuple((one.query_id, one.question) for one in stored))
-    else:
-        found = _of(_gold(workspace, version))
     if not found.asked:
         raise InputError("There is no question to ask.", hint="Add or import questions first.")
     return found
@@ -127,7 +124,7 @@ def capture(
         failed: list[tuple[str, str]] = []
         try:
             with part.open("a", encoding="utf-8", newline="\n") as target:
-                _ask_all(retriever, wanted, depth, seconds, answers, failed, target.write, target.flush, progress)
+                _ask_all(retriever, wanted, depth, seconds, answers, failed, target, progress)
                 os.fsync(target.fileno())
             if len(answers) == len(wanted.asked):
                 part.replace(path)
@@ -143,8 +140,7 @@ def _ask_all(
     seconds: float,
     answers: dict[str, RunQuery],
     failed: list[tuple[str, str]],
-    write: Callable[[str], object],
-    flush: Callable[[], object],
+    target: TextIO,
     progress: Callable[[int, int], None] | None,
 ) -> None:
     silent = 0
@@ -160,8 +156,8 @@ def _ask_all(
             silent += 1
             continue
         silent = 0
-        write(json.dumps(_row(answer)) + "\n")
-        flush()
+        target.write(json.dumps(_row(answer)) + "\n")
+        target.flush()
         answers[query_id] = answer
         if progress:
             progress(len(answers), len(wanted.asked))
@@ -248,16 +244,6 @@ def _told(
         failed=tuple(failed),
         gone=tuple(one for one in ids if one not in known),
     )
-
-
-def _gold(workspace: Workspace, named: str) -> GoldSet:
-    if Path(named).exists():
-        return GoldSet.load(named)
-    try:
-        number = releases.version(workspace, named).version
-    except NotFound as error:
-        raise NotFound(error.message, hint=f"{error.hint} A path to a gold set will do as well.".strip()) from error
-    return GoldSet.load(releases.ensure_folder(workspace, number))
 
 
 def _of(gold: GoldSet) -> Questions:

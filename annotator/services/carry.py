@@ -21,7 +21,7 @@ from annotator.model import GRADES, Chunk, GoldLabel, Judgment
 from annotator.services import in_place
 from annotator.services.drift import affected, against
 from annotator.services.permission import require
-from annotator.store import corpus, drifted, events, judgments, queries
+from annotator.store import corpus, drifted, events, judged_texts, judgments, queries
 from annotator.store.database import Workspace
 from annotator.store.drifted import StoredProposal
 
@@ -109,7 +109,7 @@ def waiting(workspace: Workspace) -> list[Waiting]:
         proposals = list(drifted.open_proposals(connection))
         chunks = corpus.chunks(connection, (one.to_chunk_id for one in proposals))
         keys = dict.fromkeys((one.chunk_id, one.sha256) for one in proposals)
-        judged = {(chunk.chunk_id, sha256): chunk for sha256, chunk in judgments.judged_chunks(connection, keys)}
+        judged = {(chunk.chunk_id, sha256): chunk for sha256, chunk in judged_texts.chunks(connection, keys)}
         questions = {query.query_id: query.question for query in queries.all_queries(connection)}
     return [
         Waiting(one, questions[one.query_id], judged[one.chunk_id, one.sha256], chunks[one.to_chunk_id])
@@ -215,7 +215,7 @@ def _with_texts(
     connection: sqlite3.Connection, found: Sequence[tuple[str, GoldLabel]], texts: Mapping[str, str]
 ) -> Iterator[CarriedLabel]:
     keys = dict.fromkeys((label.chunk_id, label.sha256) for _, label in found)
-    kept = {(chunk.chunk_id, sha256): chunk for sha256, chunk in judgments.judged_chunks(connection, keys)}
+    kept = {(chunk.chunk_id, sha256): chunk for sha256, chunk in judged_texts.chunks(connection, keys)}
     for query_id, label in found:
         chunk = kept.get((label.chunk_id, label.sha256))
         yield CarriedLabel(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from functools import lru_cache
 from pathlib import Path
 
-from annotator.errors import NotFound
 from annotator.gold.diff import Change, Diff, as_json, diff
 from annotator.gold.goldset import GoldSet
 from annotator.services import gold
@@ -16,11 +14,8 @@ __all__ = ["Change", "Diff", "as_json", "between", "between_versions"]
 
 
 def between(workspace: Workspace, before: str, after: str) -> Diff:
-    """Compare two gold sets, each named by the number or tag of a version, or by a path.
-
-    The workspace is opened only for versions. Raises NotFound or InputError.
-    """
-    return diff(_named(workspace, before), _named(workspace, after))
+    """Compare two gold sets, each named by a path, or by the number or tag of a version. Raises as `gold.gold_set`."""
+    return diff(gold.gold_set(workspace, before), gold.gold_set(workspace, after))
 
 
 def between_versions(workspace: Workspace, before: int, after: int) -> Diff:
@@ -33,17 +28,6 @@ def between_versions(workspace: Workspace, before: int, after: int) -> Diff:
 def _kept(home: str, before: int, after: int, *digests: str) -> Diff:  # noqa: ARG001 - another digest is another version
     workspace = Workspace(Path(home))
     return diff(_version(workspace, before), _version(workspace, after))
-
-
-def _named(workspace: Workspace, named: str) -> GoldSet:
-    if not named.isdecimal() and os.path.exists(named):
-        return GoldSet.load(named)
-    if os.sep in named or "." in named:
-        raise NotFound(
-            f"There is no gold set at {named}.", hint="Name a release, its zip, or a version by number or tag."
-        )
-    workspace.open()
-    return _version(workspace, gold.version(workspace, named).version)
 
 
 def _version(workspace: Workspace, number: int) -> GoldSet:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from uuid import uuid4
 
-from annotator.errors import Conflict, InputError, NotFound
+from annotator.errors import Conflict, InputError
 from annotator.gold.drift import KINDS, Drifted, JudgedText, drift
 from annotator.gold.goldset import GoldSet
 from annotator.gold.words import Piece, find_words, text_difference
@@ -20,7 +19,7 @@ from annotator.model import Chunk, Evidence, GoldLabel, Judgment
 from annotator.services import in_place
 from annotator.services.examined import examine, labels_of
 from annotator.services.permission import require
-from annotator.store import corpus, drifted, events, judgments
+from annotator.store import corpus, drifted, events, judged_texts, judgments
 from annotator.store import labels as record
 from annotator.store.database import Workspace
 
@@ -35,7 +34,6 @@ __all__ = [
     "difference",
     "drop",
     "evidence_now",
-    "gold_set",
 ]
 
 
@@ -68,18 +66,6 @@ class Affected:
         """Whether everything quoted is still in the present text; false for a chunk that is gone."""
         present = self.drifted.present
         return present is not None and len(evidence_now(self.label, present)) == len(self.label.evidence)
-
-
-def gold_set(workspace: Workspace, named: str = "") -> GoldSet:
-    """Load a gold set by version number or path; "" is the newest version. Raises NotFound or InputError."""
-    from annotator.services import gold
-
-    if named and not (named.isdecimal() and not Path(named).exists()):
-        return GoldSet.load(named)
-    known = gold.versions(workspace)
-    if not known:
-        raise NotFound("Nothing was released yet.", hint="Release a version, or name a gold set with --gold PATH.")
-    return GoldSet.load(gold.ensure_folder(workspace, int(named) if named else known[0].version))
 
 
 def against(workspace: Workspace, gold: GoldSet) -> list[Drifted]:
@@ -198,7 +184,7 @@ def _drifted(
         for chunk_id, sha256 in sorted(found)
         if chunk_id not in live or (sha256 and live[chunk_id].sha256 != sha256)
     ]
-    kept = {(chunk.chunk_id, sha256): chunk.text for sha256, chunk in judgments.judged_chunks(connection, suspect)}
+    kept = {(chunk.chunk_id, sha256): chunk.text for sha256, chunk in judged_texts.chunks(connection, suspect)}
     elsewhere = corpus.ids_by_text(connection, (sha256 for _, sha256 in suspect if sha256))
     moved = corpus.chunks(connection, (chunk_id for ids in elsewhere.values() for chunk_id in ids))
     judged = (

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from annotator.errors import InputError
 from annotator.model import Evidence
-from annotator.store import corpus, judgments
+from annotator.store import corpus, judged_texts
 from annotator.store.database import Workspace
 
 __all__ = ["MIN_SIMILARITY", "find_quote", "locate", "located"]
@@ -62,8 +62,8 @@ def located(
     given = tuple(spans)
     if not given:
         return ()
-    judgments.keep_text(connection, chunk_id, sha256)
-    text = next(judgments.judged_chunks(connection, [(chunk_id, sha256)]))[1].text
+    judged_texts.keep(connection, chunk_id, sha256)
+    text = next(judged_texts.chunks(connection, [(chunk_id, sha256)]))[1].text
     fixed: dict[tuple[int, int], Evidence] = {}
     for span in given:
         fits = 0 <= span.start < span.end <= len(text) and text[span.start : span.end] == span.quote

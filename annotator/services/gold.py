@@ -1,10 +1,11 @@
-"""Releasing gold set versions and taking them out again.
+"""Releasing gold set versions, finding them by name and taking them out again.
 
 Whether a version can be released is asked in `readiness.py`; how its files look is the gold room's.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sqlite3
@@ -19,12 +20,13 @@ from annotator.gold.archive import FolderFiles, write_folder
 from annotator.gold.export import FORMATS, Exported, download_name
 from annotator.gold.export import download as offered
 from annotator.gold.export import export as exported
+from annotator.gold.goldset import GoldSet
 from annotator.gold.release import Case, build
 from annotator.services import in_place
 from annotator.services.examined import PART_OF_A_VERSION, Item, examine, pairs_unsettled, settling_rule
 from annotator.services.permission import require
 from annotator.services.readiness import Readiness, readiness
-from annotator.store import corpus, events, judgments, queries, settings
+from annotator.store import corpus, events, judged_texts, queries, settings
 from annotator.store import versions as stored
 from annotator.store.database import Workspace, now
 from annotator.store.versions import Version
@@ -38,6 +40,7 @@ __all__ = [
     "download_name",
     "ensure_folder",
     "export_version",
+    "gold_set",
     "pairs_unsettled",
     "readiness",
     "release",
@@ -101,6 +104,23 @@ def version(workspace: Workspace, named: str) -> Version:
                 hint=f"Tags: {known}." if known else "Give the number of a version.",
             )
         return stored.version(connection, number)
+
+
+def gold_set(workspace: Workspace, named: str = "") -> GoldSet:
+    """Load a gold set: what is at this path, else the version with this number or tag; "" is the newest version.
+
+    Raises NotFound, and InputError for a file that is none.
+    """
+    if named and os.path.exists(named):
+        return GoldSet.load(named)
+    try:
+        workspace.open()  # whoever compares two files needs no workspace
+        found = version(workspace, named) if named else next(iter(versions(workspace)), None)
+    except NotFound as error:
+        raise NotFound(error.message, hint=f"{error.hint} A path to a gold set will do as well.".strip()) from error
+    if found is None:
+        raise NotFound("Nothing was released yet.", hint="Release a version, or name a gold set with --gold PATH.")
+    return GoldSet.load(ensure_folder(workspace, found.version))
 
 
 def tags(workspace: Workspace) -> dict[str, int]:
@@ -199,7 +219,7 @@ def _frozen(connection: sqlite3.Connection, who: str, name: str, note: str, allo
         "left_out": left_out,  # filled while the questions are gone through
     }
     cases = _cases(connection, blocks, left_out)
-    manifest = build(cases, partial(judgments.judged_chunks, connection), facts, folder)
+    manifest = build(cases, partial(judged_texts.chunks, connection), facts, folder)
     if blocks and not allow_open:
         raise _blocked(blocks)
     if not manifest["counts"]["queries"]:

@@ -19,7 +19,7 @@ from annotator.model import Chunk, Evidence, Judgment, text_hash
 from annotator.review import alike
 from annotator.services import evidence, in_place, queue
 from annotator.services.permission import require
-from annotator.store import corpus, decisions, documents, judgments, people, queries
+from annotator.store import corpus, decisions, documents, drafts, judgments, people, queries
 from annotator.store.database import Workspace, now
 
 __all__ = [
@@ -113,11 +113,11 @@ def candidates(workspace: Workspace, who: str, query_id: str, ids: Sequence[str]
     with workspace.read() as connection:
         live = corpus.chunks(connection, ids)
         mine = {one.chunk_id: one for one in judgments.current(connection, query_id=query_id, annotator=who)}
-        drafts = judgments.drafts(connection, query_id, who)
+        begun = drafts.of(connection, query_id, who)
         places = documents.places(connection, _placed(connection, live.values()))
         reopened = {chunk_id for _, chunk_id in decisions.reopened(connection, query_id)} & mine.keys()
     return [
-        Candidate(live[one], *places.get(one, (0, 0)), mine.get(one), _draft(drafts.get(one)), one in reopened)
+        Candidate(live[one], *places.get(one, (0, 0)), mine.get(one), _draft(begun.get(one)), one in reopened)
         for one in ids
         if one in live
     ]
@@ -201,7 +201,7 @@ def _apply(connection: sqlite3.Connection, operation: Operation) -> None:
     spans = evidence.located(connection, operation.chunk_id, operation.sha256, operation.evidence)
     if operation.kind == "draft":
         text = judgments.evidence_json(spans)
-        judgments.put_draft(connection, operation.query_id, operation.chunk_id, operation.who, operation.reason, text)
+        drafts.put(connection, operation.query_id, operation.chunk_id, operation.who, operation.reason, text)
         return
     if operation.grade is None and not operation.reason.strip():
         raise InputError("Say in a few words why the chunk cannot be judged.")
@@ -258,4 +258,4 @@ def _distance(spots: Sequence[int], at: int) -> tuple[int, int]:
 
 
 def _draft(kept: tuple[str, str] | None) -> tuple[str, tuple[Evidence, ...]] | None:
-    return None if kept is None else (kept[0], msgspec.json.decode(kept[1], type=tuple[Evidence, ...]))
+    return None if kept is None else (kept[0], judgments.read_evidence(kept[1]))

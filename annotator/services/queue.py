@@ -202,19 +202,19 @@ def complete_when_done(connection: sqlite3.Connection, query: Query, who: str) -
     return queries.change(connection, replace(query, state="complete"), who)
 
 
-def minutes_until(moment: str, at: str = "") -> str:
+def minutes_until(moment: str) -> str:
     """Write how long it is until the moment, in whole minutes and at least one: "12 minutes"."""
-    left = datetime.fromisoformat(moment) - datetime.fromisoformat(at or now())
+    left = datetime.fromisoformat(moment) - datetime.fromisoformat(now())
     number = max(1, -int(-left.total_seconds() // 60))
     return "1 minute" if number == 1 else f"{number} minutes"
 
 
-def mine(connection: sqlite3.Connection, who: str, disputed: frozenset[str] = frozenset(), moment: str = "") -> Mine:
+def mine(connection: sqlite3.Connection, who: str, disputed: frozenset[str] = frozenset()) -> Mine:
     """Return how the person's questions stand. `disputed` are the questions people differ on.
 
     That a question is disputed is told to those who finished it and to those who may see the labels of others.
     """
-    queue = queue_of(connection, who, moment or now(), disputed)
+    queue = queue_of(connection, who, now(), disputed)
     last = kept.lease(connection, who)
     left = last[0] if last else ""
     following = next(iter(queue.needing(left, stay=True)), "")

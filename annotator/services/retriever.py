@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -44,16 +43,17 @@ TOKEN: Final = "ANNOTATOR_RETRIEVER_TOKEN"
 _CALLABLE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _PORTS: Final = {"http": 80, "https": 443}
 _SETTING: Final = "retriever"
+_TRIED: Final = 5
 
 
-def fixed(environment: Mapping[str, str] = os.environ) -> str:
+def fixed() -> str:
     """Return the hook that was set where the process was started, "" when none was."""
-    return environment.get(HOOK, "").strip()
+    return os.environ.get(HOOK, "").strip()
 
 
-def hosts(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+def hosts() -> tuple[str, ...]:
     """Return the hosts that may be asked."""
-    return tuple(one.strip().lower() for one in environment.get(HOSTS, "").split(",") if one.strip())
+    return tuple(one.strip().lower() for one in os.environ.get(HOSTS, "").split(",") if one.strip())
 
 
 def endpoint(workspace: Workspace) -> str:
@@ -119,14 +119,14 @@ def set_endpoint(workspace: Workspace, who: str, url: str) -> None:
             events.record(connection, who, "retriever changed", "setting:retriever", old=old, new=url)
 
 
-def try_out(workspace: Workspace, who: str, question: str, k: int = 5) -> RunQuery:
+def try_out(workspace: Workspace, who: str, question: str) -> RunQuery:
     """Ask the retriever in force one question. Raises Forbidden for anybody but an admin, InputError."""
     with workspace.read() as connection:
         require(connection, who, "change the retriever")
     found = find(workspace)
     if found is None:
         raise InputError("No retriever is set.")
-    return ask(found, "trial", question, k)
+    return ask(found, "trial", question, _TRIED)
 
 
 def _at(url: str) -> Endpoint:

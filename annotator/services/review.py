@@ -22,7 +22,7 @@ from annotator.services import queue
 from annotator.services.examined import labels_of, pairs_unsettled
 from annotator.services.per_question import PerQuestion
 from annotator.services.permission import require
-from annotator.store import corpus, decisions, judgments, queries
+from annotator.store import corpus, decisions, judged_texts, judgments, queries
 from annotator.store import labels as record
 from annotator.store.database import Workspace, now
 from annotator.store.decisions import Reopening
@@ -240,7 +240,7 @@ def _as_judged(
 ) -> Chunk:
     """Return the chunk as it was read, by the settled label where there is one."""
     hashes = [label.sha256] if isinstance(label, GoldLabel) else [one.sha256 for one in said]
-    return next(chunk for _, chunk in judgments.judged_chunks(connection, ((chunk_id, one) for one in hashes)))
+    return next(chunk for _, chunk in judged_texts.chunks(connection, ((chunk_id, one) for one in hashes)))
 
 
 def _reason(reason: str) -> str:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from annotator.errors import Conflict
 from annotator.search import index
-from annotator.search.highlight import match_spans, matcher
+from annotator.search.highlight import matcher
 from annotator.search.query import as_words, parse
 from annotator.search.run import MODES, SearchHit, SearchResult
 from annotator.search.run import search as search_index
@@ -25,7 +25,6 @@ __all__ = [
     "bring_up_to_date",
     "filters",
     "marks",
-    "match_spans",
     "search",
 ]
 

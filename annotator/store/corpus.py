@@ -43,8 +43,8 @@ METADATA_VALUES = "corpus.metadata_values"
 
 _FIELDS = "chunk_id, text, doc_id, title, position, metadata"
 _SYNC = "sync_id, started_at, finished_at, source, who, added, changed, removed, unchanged, total, seconds"
-_BATCH = 500
 _NEAR_IDS = 5
+_FEW_VALUES = 30
 _LAST_CHARACTER = "\U0010ffff"
 
 _decode = msgspec.json.decode
@@ -87,12 +87,8 @@ def chunk(connection: sqlite3.Connection, chunk_id: str) -> Chunk:
 
 def chunks(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, Chunk]:
     """Return the chunks with these ids, any number of them; ids that are not in the table are left out."""
-    found: dict[str, Chunk] = {}
-    for some in _batches(ids):
-        marks = ",".join("?" * len(some))
-        for row in connection.execute(f"SELECT {_FIELDS} FROM chunks WHERE chunk_id IN ({marks})", some):
-            found[row[0]] = _chunk(row)
-    return found
+    sql = f"SELECT {_FIELDS} FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?))"
+    return {row[0]: _chunk(row) for row in connection.execute(sql, (json.dumps(list(ids)),))}
 
 
 def count(connection: sqlite3.Connection) -> int:
@@ -146,14 +142,10 @@ def document_length(connection: sqlite3.Connection, doc_id: str) -> int:
     return int(connection.execute("SELECT COUNT(*) FROM chunks WHERE doc_id = ?", (doc_id,)).fetchone()[0])
 
 
-def browse(
-    connection: sqlite3.Connection, *, after_row: int = 0, limit: int = 50, doc_id: str = ""
-) -> list[tuple[int, Chunk]]:
+def browse(connection: sqlite3.Connection, *, after_row: int = 0, limit: int = 50) -> list[tuple[int, Chunk]]:
     """Return a page of (row, chunk) in the order they came; the last row is the next page's `after_row`."""
-    only = " AND doc_id = ?" if doc_id else ""
     rows = connection.execute(
-        f"SELECT {_FIELDS}, row FROM chunks WHERE row > ?{only} ORDER BY row LIMIT ?",
-        (after_row, doc_id, limit) if doc_id else (after_row, limit),
+        f"SELECT {_FIELDS}, row FROM chunks WHERE row > ? ORDER BY row LIMIT ?", (after_row, limit)
     )
     return [(row["row"], _chunk(row)) for row in rows]
 
@@ -189,10 +181,10 @@ def ids_by_text(connection: sqlite3.Connection, hashes: Iterable[str]) -> dict[s
     return found
 
 
-def metadata_values(connection: sqlite3.Connection, most_values: int = 30) -> dict[str, list[str]]:
-    """Return the metadata keys with at most `most_values` different scalar values, with the values, for filters."""
+def metadata_values(connection: sqlite3.Connection) -> dict[str, list[str]]:
+    """Return the metadata keys with few different scalar values, with the values, for filters."""
     known: dict[str, list[str]] = settings.get(connection, METADATA_VALUES, {})
-    return {key: values for key, values in known.items() if len(values) <= most_values}
+    return {key: values for key, values in known.items() if len(values) <= _FEW_VALUES}
 
 
 def filter_value(value: object) -> str:
@@ -222,11 +214,6 @@ def last_sync(connection: sqlite3.Connection) -> tuple[Sync | None, list[Sync]]:
 def _chunk(row: Any) -> Chunk:
     metadata = row[5]
     return Chunk(row[0], row[1], row[2], row[3], row[4], {} if metadata == "{}" else _decode(metadata))
-
-
-def _batches(ids: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    unique = list(dict.fromkeys(ids))
-    return (tuple(unique[start : start + _BATCH]) for start in range(0, len(unique), _BATCH))
 
 
 def _near_ids(connection: sqlite3.Connection, typed: str) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Final
 from annotator.errors import Conflict, NotFound, StoreError
 from annotator.store.turn import turn
 
-__all__ = ["BUSY_SECONDS", "Hold", "Workspace", "now"]
+__all__ = ["BUSY_SECONDS", "Hold", "Workspace", "now", "stamp"]
 
 BUSY_SECONDS = 30.0
 """How long a writer waits for its turn before it gives up."""
@@ -27,6 +27,11 @@ BUSY_SECONDS = 30.0
 def now() -> str:
     """Return the present moment in UTC as ISO 8601 with milliseconds, e.g. `2026-03-01T09:30:00.125Z`."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def stamp() -> str:
+    """Return the present moment in UTC as the beginning of a file's name, e.g. `2026-03-01T093000125Z`."""
+    return now().replace(":", "").replace(".", "")
 
 
 @dataclass(frozen=True, slots=True)

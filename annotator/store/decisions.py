@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from annotator.model import Adjudication
+from annotator.store import judged_texts
 from annotator.store.database import now
-from annotator.store.judgments import evidence_json, keep_text, read_evidence
+from annotator.store.judgments import evidence_json, read_evidence
 
 __all__ = ["Reopening", "append", "in_force", "known", "reopen", "reopened", "revision"]
 
@@ -33,7 +34,7 @@ def append(connection: sqlite3.Connection, new: Adjudication) -> bool:
     """Record a reviewer's decision; False when its operation was recorded before."""
     if known(connection, new.operation_id):
         return False
-    keep_text(connection, new.chunk_id, new.sha256)
+    judged_texts.keep(connection, new.chunk_id, new.sha256)
     connection.execute(
         "INSERT INTO adjudications (operation_id, query_id, chunk_id, reviewer, grade, stale, reason, evidence, sha256,"
         " decided_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable
 
@@ -28,8 +29,8 @@ def places(connection: sqlite3.Connection, chunks: Iterable[Chunk]) -> dict[str,
     for doc_id, ids in wanted.items():
         order = _rows(connection, doc_id)
         place_of = {row: place for place, row in enumerate(order, 1)}
-        marks = ",".join("?" * len(ids))
-        for chunk_id, row in connection.execute(f"SELECT chunk_id, row FROM chunks WHERE chunk_id IN ({marks})", ids):
+        sql = "SELECT chunk_id, row FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?))"
+        for chunk_id, row in connection.execute(sql, (json.dumps(ids),)):
             if row in place_of:
                 found[chunk_id] = (place_of[row], len(order))
     return found

@@ -9,12 +9,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import msgspec
-
 from annotator.errors import NotFound
 from annotator.model import Evidence
 from annotator.store.database import now
-from annotator.store.judgments import evidence_json
+from annotator.store.judgments import evidence_json, read_evidence
 
 __all__ = ["StoredProposal", "decide", "open_proposals", "proposal", "propose", "set_aside"]
 
@@ -115,5 +113,5 @@ def _proposal(row: sqlite3.Row) -> StoredProposal:
     values = dict(row)
     values["stale"] = bool(values["stale"])
     for name in ("evidence", "from_evidence"):
-        values[name] = msgspec.json.decode(values[name], type=tuple[Evidence, ...])
+        values[name] = read_evidence(values[name])
     return StoredProposal(**values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from annotator.model import Chunk, Judgment
 from annotator.store.database import now
@@ -16,7 +16,7 @@ from annotator.store.judgments import evidence_json
 
 __all__ = ["append_all", "keep_texts", "known_operations", "known_texts", "query_ids", "standing", "text_hashes"]
 
-_BATCH = 500
+_AMONG = "IN (SELECT value FROM json_each(?))"
 
 
 def query_ids(connection: sqlite3.Connection) -> list[str]:
@@ -26,13 +26,13 @@ def query_ids(connection: sqlite3.Connection) -> list[str]:
 
 def text_hashes(connection: sqlite3.Connection, chunk_ids: Iterable[str]) -> dict[str, str]:
     """Return chunk id → hash of its present text; ids that are not in the table are left out."""
-    sql = "SELECT chunk_id, sha256 FROM chunks WHERE chunk_id IN ({})"
+    sql = f"SELECT chunk_id, sha256 FROM chunks WHERE chunk_id {_AMONG}"
     return {row[0]: row[1] for row in _over(connection, sql, chunk_ids)}
 
 
 def known_texts(connection: sqlite3.Connection, chunk_ids: Iterable[str]) -> set[tuple[str, str]]:
     """Return the (chunk id, hash) of every text of these chunks that was kept from an earlier judgment."""
-    sql = "SELECT chunk_id, sha256 FROM judged_chunks WHERE chunk_id IN ({})"
+    sql = f"SELECT chunk_id, sha256 FROM judged_chunks WHERE chunk_id {_AMONG}"
     return {(row[0], row[1]) for row in _over(connection, sql, chunk_ids)}
 
 
@@ -42,7 +42,7 @@ def known_operations(connection: sqlite3.Connection, operation_ids: Iterable[str
     return {
         row[0]
         for table in ("judgments", "adjudications")
-        for row in _over(connection, f"SELECT operation_id FROM {table} WHERE operation_id IN ({{}})", ids)
+        for row in _over(connection, f"SELECT operation_id FROM {table} WHERE operation_id {_AMONG}", ids)
     }
 
 
@@ -64,7 +64,7 @@ def standing(
     """Return (query, chunk, annotator) → (grade, stale, reason, evidence JSON) in force, for these queries."""
     sql = (
         "SELECT c.query_id, c.chunk_id, c.annotator, grade, stale, reason, evidence"
-        " FROM current_judgments c JOIN judgments USING (judgment_id) WHERE c.query_id IN ({})"
+        f" FROM current_judgments c JOIN judgments USING (judgment_id) WHERE c.query_id {_AMONG}"
     )
     return {
         (row[0], row[1], row[2]): (row[3], bool(row[4]), row[5], row[6]) for row in _over(connection, sql, query_ids)
@@ -117,9 +117,6 @@ def _json(metadata: Mapping[str, object]) -> str:
     return json.dumps(dict(metadata), ensure_ascii=False)
 
 
-def _over(connection: sqlite3.Connection, sql: str, values: Iterable[str]) -> Iterator[sqlite3.Row]:
-    """Run the statement with `{}` standing for a list of values, as many values at a time as is good."""
-    unique = list(dict.fromkeys(values))
-    for start in range(0, len(unique), _BATCH):
-        some = unique[start : start + _BATCH]
-        yield from connection.execute(sql.format(",".join("?" * len(some))), some)
+def _over(connection: sqlite3.Connection, sql: str, values: Iterable[str]) -> sqlite3.Cursor:
+    """Run the statement on these values, however many."""
+    return connection.execute(sql, (json.dumps(list(values)),))

@@ -1,7 +1,7 @@
 """Judgments: an append-only record with a current view, one row per query, chunk and annotator.
 
 Saving is idempotent by operation id. Undo appends too: it restores what stood before. The text that was judged is
-kept under its hash, whatever later happens to the chunk.
+kept by `judged_texts.py`, what is still being written by `drafts.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import msgspec
 
 from annotator.errors import Conflict, NotFound
-from annotator.model import Chunk, Evidence, Judgment
+from annotator.model import Evidence, Judgment
+from annotator.store import drafts, judged_texts
 from annotator.store.database import now
 
 __all__ = [
@@ -23,20 +24,16 @@ __all__ = [
     "as_of",
     "counts",
     "current",
-    "draft",
-    "drafts",
     "evidence_json",
     "history",
-    "judged_chunks",
-    "keep_text",
     "of_pairs",
-    "put_draft",
     "read_evidence",
     "state",
     "undo",
     "undoable",
 ]
 
+_UNDOABLE = 50
 _decode_evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
 
 _COLUMNS = (
@@ -60,15 +57,12 @@ def append(connection: sqlite3.Connection, new: Judgment) -> bool:
     Raises Conflict when the text that was read is neither the chunk's present text nor kept from an earlier
     judgment: then nobody could ever see again what was judged.
     """
-    if _known(connection, "judgments", new.operation_id):
+    if _known(connection, new.operation_id):
         return False
-    keep_text(connection, new.chunk_id, new.sha256)
+    judged_texts.keep(connection, new.chunk_id, new.sha256)
     replaced = _current_id(connection, new.query_id, new.chunk_id, new.annotator)
     _insert(connection, new, withdrawn=False, replaces=replaced, undoes=None)
-    connection.execute(
-        "DELETE FROM drafts WHERE query_id = ? AND chunk_id = ? AND annotator = ?",
-        (new.query_id, new.chunk_id, new.annotator),
-    )
+    drafts.drop(connection, new.query_id, new.chunk_id, new.annotator)
     return True
 
 
@@ -77,7 +71,7 @@ def undo(connection: sqlite3.Connection, annotator: str, target: str, operation_
 
     Raises Conflict when something newer stands on the same pair.
     """
-    if _known(connection, "judgments", operation_id):
+    if _known(connection, operation_id):
         return False
     row = connection.execute(
         f"SELECT j.judgment_id, j.replaces, {_COLUMNS} FROM judgments j WHERE operation_id = ? AND annotator = ?",
@@ -94,7 +88,7 @@ def undo(connection: sqlite3.Connection, annotator: str, target: str, operation_
     return True
 
 
-def undoable(connection: sqlite3.Connection, query_id: str, annotator: str, limit: int = 50) -> list[Undoable]:
+def undoable(connection: sqlite3.Connection, query_id: str, annotator: str) -> list[Undoable]:
     """Return the person's judgments on the query that can be undone one after the other, newest first."""
     # Found by going back from those in force: what a person ever said would be too much to look through.
     rows = connection.execute(
@@ -105,7 +99,7 @@ def undoable(connection: sqlite3.Connection, query_id: str, annotator: str, limi
         WHERE j.undoes IS NULL AND j.origin = 'annotate'
         AND NOT EXISTS (SELECT 1 FROM judgments u WHERE u.undoes = j.judgment_id)
         ORDER BY j.judgment_id DESC LIMIT ?""",
-        (query_id, annotator, limit),
+        (query_id, annotator, _UNDOABLE),
     ).fetchall()
     befores = [(row, _row(connection, row["replaces"])) for row in rows]
     return [
@@ -176,70 +170,10 @@ def state(connection: sqlite3.Connection) -> str:
     return f"{judged}/{asked}"
 
 
-def history(connection: sqlite3.Connection, query_id: str, chunk_id: str, annotator: str = "") -> list[Judgment]:
+def history(connection: sqlite3.Connection, query_id: str, chunk_id: str) -> list[Judgment]:
     """Return everything ever recorded for the pair, oldest first, undone ones included."""
-    where, values = _where({"j.query_id": query_id, "j.chunk_id": chunk_id, "j.annotator": annotator})
-    sql = f"SELECT {_COLUMNS} FROM judgments j {where} ORDER BY j.judgment_id"
-    return [_judgment(row) for row in connection.execute(sql, values)]
-
-
-def keep_text(connection: sqlite3.Connection, chunk_id: str, sha256: str) -> None:
-    """Keep the chunk as it was read, under the hash of its text. Raises Conflict when that text is gone."""
-    known = connection.execute("SELECT 1 FROM judged_chunks WHERE chunk_id = ? AND sha256 = ?", (chunk_id, sha256))
-    if known.fetchone():
-        return
-    live = connection.execute("SELECT * FROM chunks WHERE chunk_id = ? AND sha256 = ?", (chunk_id, sha256)).fetchone()
-    if live is None:
-        raise Conflict(
-            f"The chunk {chunk_id!r} was changed or removed after you opened it, so the label was not saved.",
-            hint="Read its present text, then grade it again.",
-        )
-    connection.execute("INSERT OR IGNORE INTO judged_texts VALUES (?, ?)", (sha256, live["text"]))
-    connection.execute(
-        "INSERT OR IGNORE INTO judged_chunks VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (chunk_id, sha256, live["doc_id"], live["title"], live["position"], live["metadata"], now()),
-    )
-
-
-def judged_chunks(connection: sqlite3.Connection, keys: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Chunk]]:
-    """Yield (sha256, chunk as judged) for each known (chunk_id, sha256)."""
-    for chunk_id, sha256 in keys:
-        row = connection.execute(
-            "SELECT * FROM judged_chunks JOIN judged_texts USING (sha256) WHERE chunk_id = ? AND sha256 = ?",
-            (chunk_id, sha256),
-        ).fetchone()
-        if row is not None:
-            metadata = json.loads(row["metadata"])
-            yield sha256, Chunk(chunk_id, row["text"], row["doc_id"], row["title"], row["position"], metadata)
-
-
-def put_draft(
-    connection: sqlite3.Connection, query_id: str, chunk_id: str, annotator: str, reason: str, evidence: str
-) -> None:
-    """Keep an unfinished reason and its evidence (JSON); an empty one is dropped."""
-    if not reason and evidence in ("", "[]"):
-        connection.execute(
-            "DELETE FROM drafts WHERE query_id = ? AND chunk_id = ? AND annotator = ?", (query_id, chunk_id, annotator)
-        )
-        return
-    connection.execute(
-        "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET reason = excluded.reason,"
-        " evidence = excluded.evidence, written_at = excluded.written_at",
-        (query_id, chunk_id, annotator, reason, evidence or "[]", now()),
-    )
-
-
-def drafts(connection: sqlite3.Connection, query_id: str, annotator: str) -> dict[str, tuple[str, str]]:
-    """Return chunk id → (reason, evidence JSON) of the person's unfinished reasons for the query."""
-    rows = connection.execute(
-        "SELECT chunk_id, reason, evidence FROM drafts WHERE query_id = ? AND annotator = ?", (query_id, annotator)
-    )
-    return {row[0]: (row[1], row[2]) for row in rows}
-
-
-def draft(connection: sqlite3.Connection, query_id: str, chunk_id: str, annotator: str) -> tuple[str, str] | None:
-    """Return the unfinished reason and evidence JSON for one chunk, or None."""
-    return drafts(connection, query_id, annotator).get(chunk_id)
+    sql = f"SELECT {_COLUMNS} FROM judgments j WHERE j.query_id = ? AND j.chunk_id = ? ORDER BY j.judgment_id"
+    return [_judgment(row) for row in connection.execute(sql, (query_id, chunk_id))]
 
 
 def evidence_json(evidence: Sequence[Evidence]) -> str:
@@ -255,9 +189,8 @@ def read_evidence(text: str) -> tuple[Evidence, ...]:
     return _decode_evidence(text)
 
 
-def _known(connection: sqlite3.Connection, table: str, operation_id: str) -> bool:
-    found = connection.execute(f"SELECT 1 FROM {table} WHERE operation_id = ?", (operation_id,))
-    return found.fetchone() is not None
+def _known(connection: sqlite3.Connection, operation_id: str) -> bool:
+    return connection.execute("SELECT 1 FROM judgments WHERE operation_id = ?", (operation_id,)).fetchone() is not None
 
 
 def _current_id(connection: sqlite3.Connection, query_id: str, chunk_id: str, annotator: str) -> int | None:

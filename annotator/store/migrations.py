@@ -10,7 +10,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from annotator.store.database import Workspace, now
+from annotator.store.database import Workspace, stamp
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -328,6 +328,5 @@ def _never_replaced(db: Database, table: str, taken: str) -> None:
 
 def _back_up(workspace: Workspace, connection: sqlite3.Connection, label: str) -> None:
     workspace.backups.mkdir(exist_ok=True)
-    stamp = now().replace(":", "").replace(".", "")
-    with closing(sqlite3.connect(workspace.backups / f"{stamp}-{label}.db")) as target:
+    with closing(sqlite3.connect(workspace.backups / f"{stamp()}-{label}.db")) as target:
         connection.backup(target)

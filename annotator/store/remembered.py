@@ -5,6 +5,7 @@ What is remembered between two syncs counts for the next one, so that whoever fo
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
@@ -12,10 +13,9 @@ from hashlib import blake2b
 from annotator.model import text_hash
 from annotator.store.database import Workspace
 from annotator.store.sync import SourceRow
+from annotator.store.sync_apply import put_chunks
 
 __all__ = ["forget_documents", "ids", "is_whole", "missing", "remember", "whole_documents"]
-
-_BATCH = 500
 
 
 def remember(workspace: Workspace, rows: Sequence[SourceRow], whole: str = "") -> None:
@@ -34,15 +34,7 @@ def remember(workspace: Workspace, rows: Sequence[SourceRow], whole: str = "") -
         return
     with workspace.write() as connection:
         sync_id = connection.execute("SELECT COALESCE(MAX(sync_id), 0) + 1 FROM syncs").fetchone()[0]
-        connection.executemany(
-            """INSERT INTO chunks (chunk_id, text, doc_id, title, position, metadata, sha256, row_hash, sync_id)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (chunk_id) DO UPDATE SET text = excluded.text,
-               doc_id = excluded.doc_id, title = excluded.title, position = excluded.position,
-               metadata = excluded.metadata, sha256 = excluded.sha256, row_hash = excluded.row_hash,
-               sync_id = excluded.sync_id""",
-            [(*row[1:7], text_hash(row[2]), digest, sync_id) for row, digest in new],
-        )
-        connection.executemany("DELETE FROM removed_chunks WHERE chunk_id = ?", [(row[1],) for row, _ in new])
+        put_chunks(connection, [(*row[1:7], text_hash(row[2]), digest, sync_id) for row, digest in new])
         if whole and any(row[5] is None for row in rows):
             # Without places the order of the table counts, not the order in which the chunks were looked at.
             last = connection.execute("SELECT MAX(row) FROM chunks").fetchone()[0]
@@ -80,10 +72,5 @@ def forget_documents(connection: sqlite3.Connection) -> None:
 
 
 def _hashes(connection: sqlite3.Connection, chunk_ids: Iterable[str]) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
-    wanted = list(chunk_ids)
-    for start in range(0, len(wanted), _BATCH):
-        some = wanted[start : start + _BATCH]
-        marks = ",".join("?" * len(some))
-        found.update(connection.execute(f"SELECT chunk_id, row_hash FROM chunks WHERE chunk_id IN ({marks})", some))
-    return found
+    sql = "SELECT chunk_id, row_hash FROM chunks WHERE chunk_id IN (SELECT value FROM json_each(?))"
+    return dict(map(tuple, connection.execute(sql, (json.dumps(list(chunk_ids)),))))

@@ -14,7 +14,7 @@ from annotator.model import Run, RunQuery
 from annotator.store import events
 from annotator.store.database import now
 
-__all__ = ["RunInfo", "add", "all_runs", "answers", "info", "run", "run_query"]
+__all__ = ["RunInfo", "add", "all_runs", "answers", "info", "is_stored", "run", "run_query"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,8 @@ _decode = msgspec.json.Decoder(RunQuery).decode
 
 def add(connection: sqlite3.Connection, new: Run, who: str) -> bool:
     """Store a run; False when the same one is there already. Raises Conflict when its name stands for another."""
-    there = _find(connection, new.name)
-    if there is not None:
-        if there.digest == new.digest:
-            return False
-        raise Conflict(f"There is another run with the name {new.name!r} already.", hint="Give this one another name.")
+    if is_stored(connection, new):
+        return False
     run_id = connection.execute(
         "INSERT INTO runs (name, digest, meta, added_at, added_by) VALUES (?, ?, ?, ?, ?)",
         (new.name, new.digest, json.dumps(dict(new.meta), ensure_ascii=False, sort_keys=True), now(), who),
@@ -53,6 +50,14 @@ def add(connection: sqlite3.Connection, new: Run, who: str) -> bool:
     )
     events.record(connection, who, "run added", f"run:{new.name}", new={"digest": new.digest})
     return True
+
+
+def is_stored(connection: sqlite3.Connection, one: Run) -> bool:
+    """Say whether this very run is there already. Raises Conflict when its name stands for another."""
+    there = _find(connection, one.name)
+    if there is not None and there.digest != one.digest:
+        raise Conflict(f"There is another run with the name {one.name!r} already.", hint="Give this one another name.")
+    return there is not None
 
 
 def all_runs(connection: sqlite3.Connection) -> list[RunInfo]:

@@ -16,6 +16,7 @@ from annotator.errors import Conflict
 from annotator.model import text_hash
 from annotator.store.database import Workspace, now
 from annotator.store.sync import SourceRow, alone
+from annotator.store.sync_apply import put_chunks
 
 __all__ = ["Change", "Single", "single"]
 
@@ -53,20 +54,7 @@ class Single:
                 )
                 connection.execute("DELETE FROM chunks WHERE row = ?", (known["row"],))
                 return change
-            values = (*row[2:7], text_hash(row[2]), digest, sync_id, chunk_id)
-            if known:
-                connection.execute(
-                    """UPDATE chunks SET text = ?, doc_id = ?, title = ?, position = ?, metadata = ?, sha256 = ?,
-                       row_hash = ?, sync_id = ? WHERE chunk_id = ?""",
-                    values,
-                )
-            else:
-                connection.execute(
-                    """INSERT INTO chunks (text, doc_id, title, position, metadata, sha256, row_hash, sync_id, chunk_id)
-                       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-                    values,
-                )
-                connection.execute("DELETE FROM removed_chunks WHERE chunk_id = ?", (chunk_id,))
+            put_chunks(connection, [(*row[1:7], text_hash(row[2]), digest, sync_id)])
             return change
 
     def _record(self, connection: sqlite3.Connection, change: Change, source: str, who: str) -> int:

@@ -20,7 +20,7 @@ from annotator.store import settings
 from annotator.store.corpus import METADATA_VALUES, filter_value
 from annotator.store.database import Workspace, now
 
-__all__ = ["SyncResult", "carry_on", "carry_out", "few_valued", "put_plan"]
+__all__ = ["SyncResult", "carry_on", "carry_out", "few_valued", "put_chunks", "put_plan"]
 
 _APPLIED: Final = 500
 _REMEMBERED: Final = 10_000
@@ -95,6 +95,22 @@ def carry_on(workspace: Workspace) -> None:
     workspace.staged.unlink(missing_ok=True)
 
 
+def put_chunks(connection: sqlite3.Connection, rows: Sequence[Sequence[object]]) -> None:
+    """Write chunks to the mirror, in the place of those with their ids; they are removed ones no longer.
+
+    As (chunk_id, text, doc_id, title, position, metadata as JSON, sha256, row_hash, sync_id).
+    """
+    connection.executemany(
+        """INSERT INTO chunks (chunk_id, text, doc_id, title, position, metadata, sha256, row_hash, sync_id)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (chunk_id) DO UPDATE SET text = excluded.text,
+           doc_id = excluded.doc_id, title = excluded.title, position = excluded.position,
+           metadata = excluded.metadata, sha256 = excluded.sha256, row_hash = excluded.row_hash,
+           sync_id = excluded.sync_id""",
+        rows,
+    )
+    connection.executemany("DELETE FROM removed_chunks WHERE chunk_id = ?", [row[:1] for row in rows])
+
+
 def few_valued(written: Iterable[str]) -> dict[str, list[str]]:
     """Gather from metadata as JSON the keys with few different scalar values, and the values."""
     found: dict[str, set[str]] = {}
@@ -149,15 +165,7 @@ def _write(workspace: Workspace, staged: sqlite3.Connection, sync_id: int) -> No
         new = [(*row[:8], sync_id) for row in some if row[8] is None]
         known = [(*row[1:8], sync_id, row[8]) for row in some if row[8] is not None]
         with _turn(workspace) as connection:
-            connection.executemany(
-                """INSERT INTO chunks (chunk_id, text, doc_id, title, position, metadata, sha256, row_hash, sync_id)
-                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (chunk_id) DO UPDATE SET text = excluded.text,
-                   doc_id = excluded.doc_id, title = excluded.title, position = excluded.position,
-                   metadata = excluded.metadata, sha256 = excluded.sha256, row_hash = excluded.row_hash,
-                   sync_id = excluded.sync_id""",
-                new,
-            )
-            connection.executemany("DELETE FROM removed_chunks WHERE chunk_id = ?", [row[:1] for row in new])
+            put_chunks(connection, new)
             connection.executemany(
                 """UPDATE chunks SET text = ?, doc_id = ?, title = ?, position = ?, metadata = ?, sha256 = ?,
                    row_hash = ?, sync_id = ? WHERE row = ?""",

@@ -20,9 +20,9 @@ def question(text: str) -> None:
     st.html(f'<h2 class="an-question" dir="auto">{html.escape(text)}</h2>')
 
 
-def line(parts: Iterable[str], *, quiet: bool = True, separator: str = " · ") -> None:
+def line(parts: Iterable[str], *, quiet: bool = True) -> None:
     """Show short texts on one line; empty ones are left out."""
-    shown = separator.join(f"<bdi>{html.escape(part)}</bdi>" for part in parts if part)
+    shown = " · ".join(f"<bdi>{html.escape(part)}</bdi>" for part in parts if part)
     st.html(f'<div class="an-line {"an-quiet" if quiet else ""}">{shown or "&nbsp;"}</div>')
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from annotator.cli import main
 from annotator.model import Judgment, Query, text_hash
+from annotator.services import gold
 from annotator.store import judgments, queries
 from annotator.store.database import Workspace
 
@@ -111,6 +112,15 @@ def test_diff_tells_what_changed_between_versions_tags_and_paths(
     folder = str(home / "releases" / "gold-v1")
     assert main(["--home", str(tmp_path / "none"), "diff", folder, str(tmp_path / "first.zip")]) == 0
     assert capsys.readouterr().out.endswith("No label and no query differs.\n")
+
+
+def test_a_tag_may_look_like_the_name_of_a_file(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(home, "release")
+    gold.tag(Workspace(home), "rosa", "v1.0", 1)
+    capsys.readouterr()
+    assert run(home, "diff", "1", "v1.0") == 0
+    assert run(home, "drift", "--gold", "v1.0") == 0
+    assert capsys.readouterr().out.startswith("gold v1 → gold v1\nNo label and no query differs.\n")
 
 
 @pytest.mark.parametrize("named", ["7", "prod", "nowhere/gold.jsonl"])

@@ -12,7 +12,7 @@ from annotator.model import Evidence, Judgment
 from annotator.services import chunk_table, gold, labelling, overview
 from annotator.services.importing import ImportReport, import_judgments, import_queries
 from annotator.services.workspace import Workspace, init
-from annotator.store import decisions, judgments, people
+from annotator.store import decisions, judged_texts, judgments, people
 
 HEADER = "query_id\tchunk_id\tgrade\n"
 
@@ -44,7 +44,7 @@ def test_grades_are_recorded_with_the_text_that_stands_now(workspace: Workspace)
     one = in_force(workspace)["q1", "refunds-v4#2", "Cleo"]
     assert (one.grade, one.origin, one.reason) == (3, "import", "")
     with workspace.read() as connection:
-        ((_, chunk),) = judgments.judged_chunks(connection, [("refunds-v4#2", one.sha256)])
+        ((_, chunk),) = judged_texts.chunks(connection, [("refunds-v4#2", one.sha256)])
         found = people.find(connection, "Cleo")
     assert chunk.text.startswith("Enterprise refunds after 30 days")
     assert found is not None
@@ -314,7 +314,7 @@ def test_texts_of_a_release_that_the_chunk_table_lacks_are_kept_and_count_as_dri
     assert overview.status(empty)["drift"] == 2
     one = in_force(empty)["q2", "travel#1", "Cleo"]
     with empty.read() as connection:
-        ((_, chunk),) = judgments.judged_chunks(connection, [("travel#1", one.sha256)])
+        ((_, chunk),) = judged_texts.chunks(connection, [("travel#1", one.sha256)])
     assert (chunk.text, chunk.doc_id, chunk.position) == ("Train journeys are booked in second class.", "travel", 0)
 
 

@@ -32,8 +32,9 @@ def test_a_run_is_kept_with_what_it_says_of_itself_and_what_is_said_of_it(worksp
 def test_the_same_run_again_changes_nothing_and_another_under_its_name_is_refused(workspace: Workspace) -> None:
     import_run(workspace, "Ana", ("r.jsonl", TRACE), name="h")
     assert import_run(workspace, "Ana", ("r.jsonl", TRACE), name="h").unchanged == 2
-    with pytest.raises(Conflict, match="another run"):
-        import_run(workspace, "Ana", ("r.jsonl", TRACE.replace(b"12", b"13")), name="h")
+    for dry_run in (True, False):
+        with pytest.raises(Conflict, match="another run"):
+            import_run(workspace, "Ana", ("r.jsonl", TRACE.replace(b"12", b"13")), name="h", dry_run=dry_run)
 
 
 def test_a_dry_run_stores_nothing(workspace: Workspace) -> None:

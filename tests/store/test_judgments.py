@@ -8,7 +8,7 @@ import pytest
 
 from annotator.errors import Conflict
 from annotator.model import Evidence, Judgment, text_hash
-from annotator.store import judgments
+from annotator.store import drafts, judged_texts, judgments
 from annotator.store.database import Workspace
 
 TEXT = "Enterprise refunds after 30 days need the VP Finance (REF-2024/07)."
@@ -94,7 +94,7 @@ def test_judged_text_is_kept_when_the_chunk_changes(workspace: Workspace) -> Non
     with workspace.write() as connection:
         connection.execute("UPDATE chunks SET text = 'other', sha256 = ? WHERE chunk_id = 'refunds-v4#2'", ("0" * 64,))
     with workspace.read() as connection:
-        ((sha256, chunk),) = judgments.judged_chunks(connection, [("refunds-v4#2", text_hash(TEXT))])
+        ((sha256, chunk),) = judged_texts.chunks(connection, [("refunds-v4#2", text_hash(TEXT))])
     assert (sha256, chunk.text, chunk.doc_id) == (text_hash(TEXT), TEXT, "refunds-v4")
 
 
@@ -106,12 +106,12 @@ def test_a_text_nobody_can_see_any_more_is_refused(workspace: Workspace) -> None
 
 def test_draft_is_kept_until_the_grade_and_then_gone(workspace: Workspace) -> None:
     with workspace.write() as connection:
-        judgments.put_draft(connection, "q1", "refunds-v4#2", "Ana", "half a rea", "[]")
+        drafts.put(connection, "q1", "refunds-v4#2", "Ana", "half a rea", "[]")
     with workspace.read() as connection:
-        assert judgments.draft(connection, "q1", "refunds-v4#2", "Ana") == ("half a rea", "[]")
+        assert drafts.of(connection, "q1", "Ana") == {"refunds-v4#2": ("half a rea", "[]")}
     save(workspace, judgment("a"))
     with workspace.read() as connection:
-        assert judgments.draft(connection, "q1", "refunds-v4#2", "Ana") is None
+        assert drafts.of(connection, "q1", "Ana") == {}
 
 
 @pytest.mark.parametrize(

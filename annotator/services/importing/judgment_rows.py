@@ -12,7 +12,7 @@ from typing import Final
 
 from annotator.gold.tablefile import trec_rows
 from annotator.model import Evidence, id_fault
-from annotator.services.importing.rows import ImportFile, Row, text_fault
+from annotator.services.importing.rows import ImportFile, Row, flag_of, text_fault
 
 __all__ = ["COLUMNS", "CONFLICTS", "Reading", "Said", "bare_rows"]
 
@@ -43,7 +43,6 @@ COLUMNS: Final = {
 }
 _OF_A_QUERY: Final = frozenset(("question", "notes", "slice", "unanswerable", "doc_id", "settled_by"))
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?", re.ASCII)
-_FLAGS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,8 +313,7 @@ class Reading:
         return seconds
 
     def _flag(self, line: int, values: Mapping[str, object], name: str) -> bool:
-        value = values.get(name)
-        flag = _FLAGS.get(str("" if value is None else value).strip().lower())
+        flag = flag_of(values.get(name))
         if flag is None:
             self._fault(line, values, name, "neither true nor false")
         return bool(flag)

@@ -16,7 +16,7 @@ from annotator.services.importing.judgment_rows import COLUMNS, CONFLICTS, Readi
 from annotator.services.importing.report import SHOWN_LAST, SHOWN_ROWS, ImportReport
 from annotator.services.importing.rows import ImportFile, Source, named_columns, open_file
 from annotator.services.permission import require
-from annotator.store import corpus, decisions, events, imported, judgments, people
+from annotator.store import corpus, decisions, events, imported, judged_texts, judgments, people
 from annotator.store.database import Workspace
 
 __all__ = ["grades_found", "import_judgments", "said_in", "take"]
@@ -313,7 +313,7 @@ class _Checked:
             return brought.text
         if self.hashes.get(chunk_id) == sha256:
             return corpus.chunks(self.connection, [chunk_id])[chunk_id].text
-        return next(judgments.judged_chunks(self.connection, [(chunk_id, sha256)]))[1].text
+        return next(judged_texts.chunks(self.connection, [(chunk_id, sha256)]))[1].text
 
 
 def _near_queries(ids: Sequence[str], value: str) -> str:

@@ -11,7 +11,7 @@ from annotator.errors import Forbidden
 from annotator.model import MAX_ID_LENGTH, QUERY_STATES, Query, id_fault
 from annotator.services.facets import facet_names
 from annotator.services.importing.report import SHOWN_LAST, SHOWN_ROWS, ImportReport
-from annotator.services.importing.rows import ImportFile, Row, Source, named_columns, open_file, text_fault
+from annotator.services.importing.rows import ImportFile, Row, Source, flag_of, named_columns, open_file, text_fault
 from annotator.services.permission import require
 from annotator.services.questions import LONGEST_NOTES, LONGEST_QUESTION
 from annotator.store import events, queries, settings
@@ -25,7 +25,6 @@ COLUMNS: Final = {
     **{name: name for name in ("notes", "state", "owner", "unanswerable", "slice", "facets", "metadata", "gold")},
 }
 _STATES: Final = tuple(state for state in QUERY_STATES if state != "disputed")
-_YES: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 _LONGEST: Final = {"question": LONGEST_QUESTION, "notes": LONGEST_NOTES, "owner": MAX_ID_LENGTH}
 _NO_ID: Final = "Give every question an id of its own, or say which field it is: --column NAME=query_id."
 _MOST_FACET_CHARACTERS: Final = 200
@@ -251,8 +250,7 @@ class _Reading:
         return str(value)
 
     def _flag(self, row: Row, name: str) -> bool:
-        value = row.values[name]
-        flag = _YES.get(str(value if value is not None else "").strip().lower())
+        flag = flag_of(row.values[name])
         if flag is None:
             self._fault(row, name, "neither true nor false")
         return bool(flag)

@@ -20,7 +20,7 @@ from annotator.gold.sheet import is_sheet, sheet_rows
 from annotator.gold.tablefile import QRELS_LINE, delimiter_of, header_of
 from annotator.gold.textfile import decode, read_bytes, unpack
 
-__all__ = ["ImportFile", "Record", "Row", "Source", "named_columns", "open_file", "text_fault"]
+__all__ = ["ImportFile", "Record", "Row", "Source", "flag_of", "named_columns", "open_file", "text_fault"]
 
 Source: TypeAlias = Path | str | tuple[str, bytes]
 """A path (`-` is standard input), or the name and content of an uploaded file."""
@@ -33,6 +33,7 @@ _AS_TEXT: Final = (
     "Questions: write one a line, its id, a tab and the question; where judgments count the questions by their place "
     "in the file, as Cranfield's do, number them 1, 2, 3 …. Judgments: write query id, 0, chunk id, grade."
 )
+_FLAGS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 _YAML_KEY: Final = re.compile(r"(?:- )?([\w-]+):(?: |$)")
 
 
@@ -170,6 +171,11 @@ def text_fault(value: object) -> str:
         return ""
     broken = next((character for character in value if "\ud800" <= character <= "\udfff"), "")
     return f"has the lone surrogate U+{ord(broken):04X}" if broken else ""
+
+
+def flag_of(value: object) -> bool | None:
+    """Return what a field says that is true or false, nothing being false; None when it says neither."""
+    return _FLAGS.get("" if value is None else str(value).strip().lower())
 
 
 def _form(name: str, text: str, columns: frozenset[str]) -> str:

@@ -44,7 +44,7 @@ def import_run(
     run = _read(source, name, meta or {})
     with workspace.read() if dry_run else workspace.write() as connection:
         require(connection, who, "import runs")
-        same = any(one.name == name and one.digest == run.digest for one in runs.all_runs(connection))
+        same = runs.is_stored(connection, run)
         if not dry_run:
             runs.add(connection, run, who)
         warnings = [*run.warnings, *_unknown(connection, run)]
