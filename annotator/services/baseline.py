@@ -16,7 +16,8 @@ from annotator.search.index import Reader
 from annotator.search.query import as_words, parse
 from annotator.search.run import ranked
 from annotator.services import in_place
-from annotator.services.importing.rows import Row, Source, open_file, text_fault
+from annotator.services.importing.files import Source, open_file, text_fault
+from annotator.services.importing.rows import Row, read_rows
 from annotator.store import queries as stored
 from annotator.store.database import Workspace
 
@@ -118,7 +119,7 @@ def read_questions(source: Source) -> list[Question]:
             if query_id.strip() or question
         ]
     else:
-        rows = file.rows(_COLUMNS)
+        rows = read_rows(file, _COLUMNS)
     questions: dict[str, str] = {}
     for row in rows:
         query_id, question = row.values.get("query_id"), row.values.get("question")

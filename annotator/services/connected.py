@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annotator.errors import NotFound
-from annotator.services.workspace import project_root
+from annotator.services.project import project_root
 from annotator.store import settings
 from annotator.store.database import Workspace
 from annotator.tables import Columns, Table, absolute, open_table

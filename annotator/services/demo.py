@@ -8,7 +8,7 @@ from typing import Final
 from annotator.errors import NotFound
 from annotator.services import chunk_table
 from annotator.services.importing import import_judgments, import_queries, import_run
-from annotator.services.workspace import project_root
+from annotator.services.project import project_root
 from annotator.store import settings
 from annotator.store.database import Workspace
 

@@ -10,15 +10,11 @@ from pathlib import Path
 
 from annotator.errors import Conflict, StoreError
 from annotator.model import Person
+from annotator.services.project import project_root
 from annotator.store import people
 from annotator.store.database import Workspace
 
 __all__ = ["Workspace", "default_home", "find_workspace", "init", "project_root"]
-
-
-def project_root() -> Path:
-    """Return the folder that contains the package."""
-    return Path(__file__).resolve().parents[2]
 
 
 def default_home() -> Path:

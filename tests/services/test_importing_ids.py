@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from annotator.errors import InputError
 from annotator.services import chunk_table
 from annotator.services.importing import import_judgments, import_queries
-from annotator.services.importing.rows import open_file
+from annotator.services.importing.files import open_file
+from annotator.services.importing.rows import read_rows
 from annotator.services.workspace import Workspace, init
 from annotator.store import judgments
 
@@ -111,7 +112,7 @@ def test_every_cell_of_a_table_is_read_as_it_was_written(cells: list[tuple[str, 
     writer = csv.writer(target, delimiter=delimiter, quoting=csv.QUOTE_ALL)
     writer.writerows([("query_id", "notes"), *cells])
     file = open_file(("t", target.getvalue().encode()), ["query_id"])
-    rows = file.rows({"query_id": "query_id", "notes": "notes"})
+    rows = read_rows(file, {"query_id": "query_id", "notes": "notes"})
     assert file.problems == []
     assert [(row.values["query_id"], row.values["notes"]) for row in rows] == cells
 
@@ -123,6 +124,6 @@ def test_any_bytes_are_read_or_refused_and_nothing_else(data: bytes) -> None:
         try:
             file = open_file(("f", start + data), ["query_id"])
             if file.form != "bare":  # bare columns are read elsewhere
-                file.rows({"query_id": "query_id"})
+                read_rows(file, {"query_id": "query_id"})
         except InputError:
             pass

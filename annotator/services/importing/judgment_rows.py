@@ -12,7 +12,8 @@ from typing import Final
 
 from annotator.gold.tablefile import trec_rows
 from annotator.model import Evidence, id_fault
-from annotator.services.importing.rows import ImportFile, Row, flag_of, text_fault
+from annotator.services.importing.files import ImportFile, flag_of, text_fault
+from annotator.services.importing.rows import Row
 
 __all__ = ["COLUMNS", "CONFLICTS", "Reading", "Said", "bare_rows"]
 

@@ -10,8 +10,9 @@ from typing import Final
 from annotator.errors import Forbidden
 from annotator.model import MAX_ID_LENGTH, QUERY_STATES, Query, id_fault
 from annotator.services.facets import facet_names
+from annotator.services.importing.files import ImportFile, Source, flag_of, named_columns, open_file, text_fault
 from annotator.services.importing.report import SHOWN_LAST, SHOWN_ROWS, ImportReport
-from annotator.services.importing.rows import ImportFile, Row, Source, flag_of, named_columns, open_file, text_fault
+from annotator.services.importing.rows import Row, read_rows
 from annotator.services.permission import require
 from annotator.services.questions import LONGEST_NOTES, LONGEST_QUESTION
 from annotator.store import events, queries, settings
@@ -84,7 +85,7 @@ def take(
 
     `only_new` leaves known questions as they are.
     """
-    rows = _bare_rows(file) if file.form == "bare" else file.rows(columns, ("query_id", "question"))
+    rows = _bare_rows(file) if file.form == "bare" else read_rows(file, columns, ("query_id", "question"))
     known_facets = facet_names(connection)
     reading = _Reading(file, frozenset(known_facets) | set(facets))
     asked = reading.fold([one for one in map(reading.asked, rows) if one])

@@ -14,10 +14,11 @@ from annotator.errors import InputError, Problem
 from annotator.gold.archive import read_release
 from annotator.gold.verify import verify
 from annotator.model import Chunk
-from annotator.services.importing import judgments, queries
+from annotator.services.importing import queries
+from annotator.services.importing.files import Source, open_file
 from annotator.services.importing.judgment_rows import COLUMNS, Reading
+from annotator.services.importing.judgment_taking import said_in, take
 from annotator.services.importing.report import ImportReport
-from annotator.services.importing.rows import Source, open_file
 from annotator.services.permission import require
 from annotator.store import imported
 from annotator.store.database import Workspace
@@ -92,7 +93,7 @@ def _take(connection: sqlite3.Connection, who: str, name: str, files: Mapping[st
         return replace(asked, warnings=tuple(warnings))
     file = open_file((f"{name}/judgments.jsonl", files["judgments.jsonl"]), COLUMNS)
     reading = Reading(file, "", {})
-    taken = judgments.take(connection, who, reading, judgments.said_in(reading), texts=texts)
+    taken = take(connection, who, reading, said_in(reading), texts=texts)
     return replace(taken, warnings=(*warnings, *taken.warnings))
 
 

@@ -1,40 +1,21 @@
-"""Reads an import file into rows that know their lines: tables with a header, JSON objects, YAML, bare columns.
-
-Which fields there are, and what they mean, is left to the kinds of import beside this module.
-"""
+"""The rows of an import file, which know their lines: tables with a header, JSON objects, YAML."""
 
 from __future__ import annotations
 
 import csv
 import json
-import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from io import StringIO
-from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from annotator.errors import InputError, Problem, as_written
 from annotator.gold.sheet import is_sheet, sheet_rows
-from annotator.gold.tablefile import QRELS_LINE, delimiter_of, header_of
-from annotator.gold.textfile import decode, read_bytes, unpack
+from annotator.gold.tablefile import delimiter_of
+from annotator.services.importing.files import ImportFile
 
-__all__ = ["ImportFile", "Record", "Row", "Source", "flag_of", "named_columns", "open_file", "text_fault"]
-
-Source: TypeAlias = Path | str | tuple[str, bytes]
-"""A path (`-` is standard input), or the name and content of an uploaded file."""
+__all__ = ["Record", "Row", "read_rows"]
 
 _JSON_SPACE: Final = " \t\r\n,"
-_STARTS_JSON: Final = re.compile(r"\{\s*(\"|\}|$)|\[\s*([{\[\]]|$)")
-"""An id may start with a bracket as well."""
-_FOREIGN: Final = re.compile(r"(?P<XML><\?xml|<(top|doc|root|xml|document)\b)|(?P<SMART>\.I +\S+\s)", re.IGNORECASE)
-_AS_TEXT: Final = (
-    "Questions: write one a line, its id, a tab and the question; where judgments count the questions by their place "
-    "in the file, as Cranfield's do, number them 1, 2, 3 …. Judgments: write query id, 0, chunk id, grade."
-)
-_FLAGS: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
-_YAML_KEY: Final = re.compile(r"(?:- )?([\w-]+):(?: |$)")
 
 
 class Record(dict[str, object]):
@@ -55,141 +36,33 @@ class Row:
     values: Mapping[str, object]
 
 
-@dataclass(slots=True)
-class ImportFile:
-    """A file being imported, with the faults found so far; `form` is table, json, yaml or bare."""
+def read_rows(file: ImportFile, columns: Mapping[str, str], needed: Sequence[str] = ()) -> list[Row]:
+    """Read the rows of a form that names its fields, noting the faults in the file.
 
-    name: str
-    text: str
-    form: str
-    problems: list[Problem] = field(default_factory=list)
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    """First and last line of every row that takes more than one, in order."""
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines with their ends."""
-        return list(StringIO(self.text, newline=""))
-
-    def fault(self, line: int | None, message: str, name: str = "", value: object = "", mend: str = "") -> None:
-        """Note a fault."""
-        self.problems.append(Problem(message, self.name, line, name, as_written(value), mend))
-
-    def refuse_faults(self, *, hint: str = "") -> None:
-        """Raise InputError with all faults in the order of the file, if there are any."""
-        if self.problems:
-            number = len(self.problems)
-            raise InputError(
-                f"{self.name} was not imported: {number} fault{'s' if number > 1 else ''}. Nothing was written.",
-                problems=sorted(self.problems, key=lambda problem: problem.line or 0),
-                hint=hint,
-            )
-
-    def rows(self, columns: Mapping[str, str], needed: Sequence[str] = ()) -> list[Row]:
-        """Read the rows of a form that names its fields.
-
-        `columns` maps accepted names to the field meant, or to "" for one to leave out. A table without one of the
-        `needed` fields has one fault and no rows.
-        """
-        read: Callable[[ImportFile], Iterator[Row]] = {"table": _table, "json": _json, "yaml": _yaml}[self.form]
-        rows = [Row(row.line, self._renamed(row, columns)) for row in read(self)]
-        asked = self.form == "table" and rows and "gold" not in rows[0].values
-        missing = [name for name in needed if asked and name not in rows[0].values]
-        for name in missing:
-            there = ", ".join(name for name in next(_cells(replace(self, problems=[], spans=[])))[1] if name)
-            mend = f"Add it, or say which it is: --column NAME={name}."
-            self.fault(1, f"the header has no column {name}", value=there, mend=mend)
-        return [] if missing else rows
-
-    def refused(self) -> str:
-        """Return the rows with faults as a file of their own, as they were written, with the header if there is one."""
-        if not self.problems:
-            return ""
-        lines = self.lines
-        wanted = {1} if self.form == "table" else set()
-        for problem in self.problems:
-            first, last = self._span(problem.line or 1)
-            wanted.update(range(first, last + 1))
-        kept = [lines[number - 1] for number in sorted(wanted) if number <= len(lines)]
-        return "".join(line if line.endswith(("\n", "\r")) else f"{line}\n" for line in kept)
-
-    def _span(self, line: int) -> tuple[int, int]:
-        """The lines of the row that this line is part of."""
-        place = bisect_right(self.spans, (line, len(self.text)))
-        if place and self.spans[place - 1][1] >= line:
-            return self.spans[place - 1]
-        return line, line
-
-    def _renamed(self, row: Row, columns: Mapping[str, str]) -> Mapping[str, object]:
-        values: dict[str, object] = {}
-        for name, value in row.values.items():
-            meant = columns.get(name.strip().lower(), name.strip())
-            if not meant:
-                continue
-            if meant in values:
-                self.fault(row.line, f"the field {meant} is given twice", name)
-            values[meant] = value
-        return values
-
-
-def open_file(source: Source, columns: Iterable[str]) -> ImportFile:
-    """Read and decode the file and tell its form; a first line that holds one of `columns` is a header.
-
-    Raises InputError when it cannot be read, is not UTF-8 or marked UTF-16, or is empty.
+    `columns` maps accepted names to the field meant, or to "" for one to leave out. A table without one of the
+    `needed` fields has one fault and no rows.
     """
-    if isinstance(source, tuple):
-        name, data = source
-        text = decode(unpack(data, name), name)
-    else:
-        name = "standard input" if str(source) == "-" else str(source)
-        text = decode(read_bytes(source), name)
-    if not text.strip():
-        raise InputError(f"{name} is empty.", hint="Choose a file with at least one row.")
-    foreign = _FOREIGN.match(text.lstrip())
-    if foreign:
-        raise InputError(f"{name} is {foreign.lastgroup}, which is not read.", hint=_AS_TEXT)
-    return ImportFile(name, text, _form(name, text, frozenset(columns)))
+    read: Callable[[ImportFile], Iterator[Row]] = {"table": _table, "json": _json, "yaml": _yaml}[file.form]
+    rows = [Row(row.line, _renamed(file, row, columns)) for row in read(file)]
+    asked = file.form == "table" and rows and "gold" not in rows[0].values
+    missing = [name for name in needed if asked and name not in rows[0].values]
+    for name in missing:
+        there = ", ".join(name for name in next(_cells(replace(file, problems=[], spans=[])))[1] if name)
+        mend = f"Add it, or say which it is: --column NAME={name}."
+        file.fault(1, f"the header has no column {name}", value=there, mend=mend)
+    return [] if missing else rows
 
 
-def named_columns(known: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the accepted names with those added that somebody gave: column of the file → field, "" leaves it out.
-
-    Raises InputError for a field that is none.
-    """
-    fields = dict.fromkeys(known.values())
-    for column, meant in given.items():
-        if meant and meant not in fields:
-            raise InputError(f"Column {column!r} cannot be {meant!r}.", hint=f"There are: {', '.join(fields)}.")
-    return {**known, **{column.strip().lower(): meant for column, meant in given.items()}}
-
-
-def text_fault(value: object) -> str:
-    """Say why the value cannot be stored as text, or return "" when it can."""
-    if not isinstance(value, str):
-        return f"is a {type(value).__name__}, not text"
-    if value.isascii():
-        return ""
-    broken = next((character for character in value if "\ud800" <= character <= "\udfff"), "")
-    return f"has the lone surrogate U+{ord(broken):04X}" if broken else ""
-
-
-def flag_of(value: object) -> bool | None:
-    """Return what a field says that is true or false, nothing being false; None when it says neither."""
-    return _FLAGS.get("" if value is None else str(value).strip().lower())
-
-
-def _form(name: str, text: str, columns: frozenset[str]) -> str:
-    start = text.lstrip()
-    first = start.split("\n", 1)[0].rstrip()
-    if QRELS_LINE.fullmatch(first):
-        return "bare"
-    if _STARTS_JSON.match(start):
-        return "json"
-    key = _YAML_KEY.match(first)
-    if name.lower().endswith((".yaml", ".yml")) or first == "---" or (key and key[1] in columns):
-        return "yaml"
-    header = header_of(first)
-    return "table" if columns.intersection(header) else "bare"
+def _renamed(file: ImportFile, row: Row, columns: Mapping[str, str]) -> Mapping[str, object]:
+    values: dict[str, object] = {}
+    for name, value in row.values.items():
+        meant = columns.get(name.strip().lower(), name.strip())
+        if not meant:
+            continue
+        if meant in values:
+            file.fault(row.line, f"the field {meant} is given twice", name)
+        values[meant] = value
+    return values
 
 
 def _table(file: ImportFile) -> Iterator[Row]:

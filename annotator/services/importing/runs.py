@@ -12,8 +12,8 @@ from annotator.gold.textfile import decode, read_bytes, unpack
 from annotator.metrics.runfiles import read_run
 from annotator.model import Run, id_fault
 from annotator.services import in_place
+from annotator.services.importing.files import Source
 from annotator.services.importing.report import SHOWN_ROWS, ImportReport
-from annotator.services.importing.rows import Source
 from annotator.services.permission import require
 from annotator.store import imported, runs
 from annotator.store.database import Workspace
