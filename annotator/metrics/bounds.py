@@ -81,27 +81,30 @@ def _ndcg(value: float, ranked: GradedList, holes: Sequence[int], k: int) -> End
     # no list is longer than this, however large k is
     worth, sum_of_first = _discounts(min(k, max(_COMMON, len(ranked.grades) + len(ranked.ideal))))
     gained = sum(grade * worth[place] for place, grade in enumerate(ranked.grades[:k]) if grade and grade > 0)
-    sizes = range(len(holes) + 1)
     # ideal_at[t][n]: the part of the ideal at level t + 1 with n holes added to it
     ideal_at = []
     ascending = ranked.ideal[::-1]
     for level in range(1, TOP + 1):
         known = len(ascending) - bisect_left(ascending, level)
-        ideal_at.append([sum_of_first[min(k, known + size)] for size in sizes])
+        parts = sum_of_first[known : known + len(holes) + 1]
+        # beyond k nothing is added
+        ideal_at.append(parts + [sum_of_first[-1]] * (len(holes) + 1 - len(parts)))
     above = sum((grade - TOP) * worth[place] for place, grade in enumerate(ranked.ideal[:k]) if grade > TOP)
 
     shallow = [0.0, *accumulate(worth[hole - 1] for hole in holes)]
     deep = [0.0, *accumulate(worth[hole - 1] for hole in reversed(holes))]
-    lowest = min(
-        _ratio(gained + TOP * worst, above + sum(parts)) for worst, *parts in zip(deep, *ideal_at, strict=True)
-    )
+    ideals = map(sum, zip(*ideal_at, strict=True))
+    lowest = min([_ratio(gained + TOP * worst, above + ideal) for worst, ideal in zip(deep, ideals, strict=True)])
     highest = max(value, _ratio(gained + TOP * shallow[-1], above + sum(ideal[-1] for ideal in ideal_at)))
     while highest < 1:
-        best = [
-            max(zip(shallow, ideal, strict=True), key=lambda part, ratio=highest: part[0] - ratio * part[1])  # type: ignore[misc]
-            for ideal in ideal_at
-        ]
-        reached = _ratio(gained + sum(part[0] for part in best), above + sum(part[1] for part in best))
+        best = []
+        for ideal in ideal_at:
+            worths = [part - highest * of for part, of in zip(shallow, ideal, strict=True)]
+            best.append(worths.index(max(worths)))
+        reached = _ratio(
+            gained + sum([shallow[size] for size in best]),
+            above + sum([ideal[size] for ideal, size in zip(ideal_at, best, strict=True)]),
+        )
         if reached <= highest + 1e-12:
             break
         highest = reached

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from heapq import nsmallest
 from math import log2
 
 from annotator.metrics.evaluation import Evaluation
@@ -32,8 +33,9 @@ def holes(evaluations: Iterable[Evaluation], most: int | None = None) -> tuple[H
             for rank, chunk_id in enumerate(evaluation.run.queries[query_id].chunk_ids[:depth], 1):
                 if chunk_id not in judged:
                     found.setdefault((query_id, chunk_id), []).append((rank, name))
-    weighed = sorted((-sum(1 / log2(rank + 1) for rank, _ in places), pair) for pair, places in found.items())
+    weighed = ((-sum([1 / log2(rank + 1) for rank, _ in places]), pair) for pair, places in found.items())
+    first = sorted(weighed) if most is None else nsmallest(most, weighed)
     return tuple(
         Hole(*pair, min(rank for rank, _ in found[pair]), tuple(name for _, name in found[pair]), -weight)
-        for weight, pair in weighed[:most]
+        for weight, pair in first
     )

@@ -23,6 +23,7 @@ from annotator.metrics.runcontent import Kept
 from annotator.metrics.runfiles import read_run
 from annotator.metrics.runs import Run
 from annotator.metrics.trecrun import read_regular_trec
+from annotator.model import RunQuery
 
 TREC = "q1 Q0 a 1 2.5 tag\nq1 Q0 b 2 1.5 tag\nq2 Q0 c 1 1.0 tag\n"
 JSON = '{"q1": {"a": 2.5, "b": 1.5}, "q2": {"c": 1}}'
@@ -220,41 +221,130 @@ def test_what_was_written_is_read(rows: dict[tuple[str, str], float], gap: str, 
     assert found == rows
 
 
-@settings(deadline=None)
+written_scores = st.one_of(
+    st.integers(-3, 3).map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.sampled_from(["1e-3", ".5", "5.", "+1", "-0.0", "0", "1E5", "1e-400", "9" * 40, "0." + "3" * 40, "16777217"]),
+)
+odd_scores = st.sampled_from(["1e999", "-1e999", "inf", "-Infinity", "nan", "1_0", "0,5", "0x1p3", "", "high"])
+
+
+@settings(deadline=None, max_examples=200)
 @given(
     st.dictionaries(
-        st.tuples(st.sampled_from(["q1", "q2", "q#3"]), st.text("ab-_/#0", min_size=1, max_size=4)),
-        st.one_of(st.integers(-3, 3).map(str), st.sampled_from(["1e-3", ".5", "-0.0", "1_0", "nan", "0,5"])),
+        st.tuples(st.sampled_from(["q1", "q2", "q#3", "q4"]), st.text("ab-_/#0", min_size=1, max_size=4)),
+        written_scores,
         min_size=1,
+        max_size=30,
     ),
     st.sampled_from([" ", "\t"]),
-    st.sampled_from(["\n", "\r\n", "\n\n", " \n"]),
     st.integers(0, 3),
+    st.sampled_from(["", "\n"]),
+    st.data(),
 )
 def test_the_quick_way_and_the_careful_way_agree(
-    tmp_path_factory: pytest.TempPathFactory, rows: dict[tuple[str, str], str], gap: str, end: str, small: int
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: dict[tuple[str, str], str],
+    gap: str,
+    small: int,
+    last: str,
+    data: st.DataObject,
 ) -> None:
     lines = [gap.join((query, "Q0", chunk, "1", score, "tag")) for (query, chunk), score in rows.items()]
-    text = end.join(sorted(lines, key=lambda line: line.split()[0]) if small else lines)
-    place = tmp_path_factory.mktemp("run") / "run"
-    place.write_bytes(text.encode())
+    lines = sorted(lines, key=lambda line: line.split()[0]) if small else lines
+    end = "\n"
+    if data.draw(st.booleans()):  # something is odd, at one place or everywhere
+        end = data.draw(st.sampled_from(["\n", "\r\n", "\r", "\n\n", " \n", "\t\n"]))
+        place = data.draw(st.integers(0, len(lines)))
+        other = "\t" if gap == " " else " "
+        odd = [
+            f"q2 Q0 odd 1 {data.draw(odd_scores)} tag",
+            f"q2{other}Q0{other}odd{other}1{other}2{other}tag",
+            "q2 Q0 a\u00e9\u0661 1 2 tag",
+            "q2 Q0 a\u00a0b 1 2 tag",
+            "q2 Q0 a\x0bb 1 2 tag",
+            "q2 Q0 \x7f 1 2 tag",
+            "q2 Q0  1 2 tag",
+            "q2  Q0 odd 2 tag",
+            "q2 Q0 odd 1 2 more tag",
+            "q2 Q0 odd 1",
+            f"q2 Q0 {'x' * 600} 1 2 tag",
+            f"{'q' * 600} Q0 odd 1 2 tag",
+            '{"query_id": "q2", "results": ["a", "b"]}',
+            "# a comment of six or more",
+            "",
+        ]
+        lines.insert(place, data.draw(st.sampled_from([*odd, *lines])))
+    text = end.join(lines) + last * len(end)
+    path = tmp_path_factory.mktemp("run") / "run"
+    path.write_bytes(text.encode())
+    kept = Kept(2, {"q1": {"a", "b", "0"}, "q2": {"a", "odd", "\u00e9"}, "q#3": set("ab-_/#0")})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trecrun, "BLOCK", 1 << (4 * small))
-        quick = read_regular_trec(str(place))
+        patch.setattr(trecrun, "PART", 40)
+        patch.setattr("os.cpu_count", lambda: 3)
+        patch.delattr("os.fork")
+        quick, parts = read_regular_trec(str(path)), read_regular_trec(str(path), kept)
     try:
-        careful = read_run(text, str(place))
+        careful = read_run(text, str(path))
     except InputError:
-        assert quick is None
+        assert (quick, parts) == (None, None)
         return
     if quick is not None:
-        assert quick[0].queries == careful.queries
+        assert repr(quick[0]) == repr(careful)
         assert quick[1] == sha256(text.encode()).hexdigest()
+    if parts is not None:
+        assert repr(parts[0].queries) == repr(
+            {query: shortened(careful.queries[query], kept) for query in careful.queries}
+        )
+        assert (parts[0].warnings, parts[1]) == (careful.warnings, sha256(text.encode()).hexdigest())
 
 
-def test_a_regular_file_goes_the_quick_way(tmp_path: Path) -> None:
+def shortened(answer: RunQuery, kept: Kept) -> RunQuery:
+    assert answer.scores is not None
+    judged = kept.judged.get(answer.query_id, ())
+    below = {chunk: rank for rank, chunk in enumerate(answer.chunk_ids, 1) if rank > kept.depth and chunk in judged}
+    return RunQuery(answer.query_id, answer.chunk_ids[: kept.depth], answer.scores[: kept.depth], below=below)
+
+
+def test_a_regular_file_goes_the_quick_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "run").write_text(TREC, "utf-8")
     assert read_regular_trec(str(tmp_path / "run")) is not None
     assert read_regular_trec(str(tmp_path / "nowhere")) is None
+    monkeypatch.setattr(trecrun, "PART", 20)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    monkeypatch.delattr("os.fork")
+    for text in (TREC, TREC.rstrip("\n"), TREC.replace("q2", "q1"), TREC[: TREC.index("\n")], TREC * 2, ""):
+        (tmp_path / "run").write_text(text, "utf-8")
+        assert (read_regular_trec(str(tmp_path / "run"), Kept(1, {})) is None) == (text in (TREC * 2, ""))
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_parts_of_a_large_file_read_by_copies_are_the_whole_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"q{query} Q0 c{(query * 7 + rank) % 90} 1 {9 - rank / 10} t" for query in range(99) for rank in range(60)]
+    (tmp_path / "run").write_text("\n".join(lines))
+    kept = Kept(5, {f"q{query}": {"c1", "c2"} for query in range(99)})
+    whole = read_regular_trec(str(tmp_path / "run"), kept)
+    monkeypatch.setattr(trecrun, "PART", 4000)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert read_regular_trec(str(tmp_path / "run"), kept) == whole is not None
+    (tmp_path / "run").write_text("\n".join([*lines, "q98 Q0 c 1 high t"]))
+    assert read_regular_trec(str(tmp_path / "run"), kept) is None
+
+
+def test_a_file_that_changes_while_it_is_read_is_left_to_the_careful_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").write_text(TREC, "utf-8")
+
+    def changing(path: str) -> str:
+        Path(path).write_text(TREC + "q3 Q0 c 1 1.0 tag\n", "utf-8")
+        return "digest"
+
+    monkeypatch.setattr(trecrun, "_digest", changing)
+    assert read_regular_trec(str(tmp_path / "run")) is None
 
 
 @given(st.binary(max_size=60))
