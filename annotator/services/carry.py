@@ -19,7 +19,7 @@ from annotator.gold.goldset import GoldSet
 from annotator.gold.words import shared_stretches
 from annotator.model import GRADES, Chunk, GoldLabel, Judgment
 from annotator.services import in_place
-from annotator.services.drift import affected, against
+from annotator.services.drift import affected, against, shown_to
 from annotator.services.permission import require
 from annotator.store import corpus, drifted, events, judged_texts, judgments, queries
 from annotator.store.database import Workspace
@@ -103,10 +103,12 @@ def apply(workspace: Workspace, who: str, search: Search) -> int:
     return number
 
 
-def waiting(workspace: Workspace) -> list[Waiting]:
-    """Return the proposals that wait for a decision, those of one label together, best first."""
+def waiting(workspace: Workspace, who: str = "") -> list[Waiting]:
+    """Return the proposals that wait for a decision, those of one label together, best first; to whoever labels
+    blindly, those of pairs they judged themselves."""
     with workspace.read() as connection:
-        proposals = list(drifted.open_proposals(connection))
+        may_see = shown_to(connection, who)
+        proposals = [one for one in drifted.open_proposals(connection) if may_see((one.query_id, one.chunk_id))]
         chunks = corpus.chunks(connection, (one.to_chunk_id for one in proposals))
         keys = dict.fromkeys((one.chunk_id, one.sha256) for one in proposals)
         judged = {(chunk.chunk_id, sha256): chunk for sha256, chunk in judged_texts.chunks(connection, keys)}

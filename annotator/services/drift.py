@@ -7,7 +7,7 @@ A drifted label holds up the next version until somebody confirms it on the pres
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -18,7 +18,7 @@ from annotator.gold.words import Piece, find_words, text_difference
 from annotator.model import Chunk, Evidence, GoldLabel, Judgment
 from annotator.services import in_place
 from annotator.services.examined import examine, labels_of
-from annotator.services.permission import require
+from annotator.services.permission import labels_blindly, require
 from annotator.store import corpus, drifted, events, judged_texts, judgments
 from annotator.store import labels as record
 from annotator.store.database import Workspace
@@ -34,6 +34,7 @@ __all__ = [
     "difference",
     "drop",
     "evidence_now",
+    "shown_to",
 ]
 
 
@@ -84,17 +85,19 @@ def against(workspace: Workspace, gold: GoldSet) -> list[Drifted]:
         return _drifted(connection, found, documents, gold.texts)
 
 
-def affected(workspace: Workspace) -> list[Affected]:
-    """Return the labels in force whose chunk drifted, by question and chunk."""
+def affected(workspace: Workspace, who: str = "") -> list[Affected]:
+    """Return the labels in force whose chunk drifted, by question and chunk; to whoever labels blindly, of pairs they
+    judged themselves."""
     found: dict[tuple[str, str], list[str]] = {}
     documents: dict[str, str] = {}
     said: list[tuple[str, str, GoldLabel]] = []
     with workspace.read() as connection:
+        may_see = shown_to(connection, who)
         past = {chunk_id for chunk_id, _ in record.past_texts(connection)}
         for one in examine(connection, record.queries_about(connection, past)):
             concerned = {chunk_id for item in one.blocks if item.kind == "drifted" for chunk_id in item.chunk_ids}
             for label in one.gold.gold:
-                if label.chunk_id in concerned:
+                if label.chunk_id in concerned and may_see((one.query.query_id, label.chunk_id)):
                     said.append((one.query.query_id, one.query.question, label))
                     found.setdefault((label.chunk_id, label.sha256), []).append(one.query.query_id)
                     documents[label.chunk_id] = label.doc_id
@@ -105,6 +108,15 @@ def affected(workspace: Workspace) -> list[Affected]:
         for query_id, question, label in said
         if (label.chunk_id, label.sha256) in by_text
     ]
+
+
+def shown_to(connection: sqlite3.Connection, who: str) -> Callable[[tuple[str, str]], bool]:
+    """Return what says of a (query_id, chunk_id) whether its label may be shown: whoever labels blindly sees what was
+    made of their own labels, and no others'."""
+    if not labels_blindly(connection, who):
+        return lambda _: True
+    own = {(one.query_id, one.chunk_id) for one in judgments.current(connection, annotator=who)}
+    return own.__contains__
 
 
 def confirm(workspace: Workspace, who: str, keys: Sequence[Key], reason: str = "") -> int:

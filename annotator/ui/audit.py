@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
 import streamlit as st
@@ -56,7 +56,6 @@ def show(session: Session) -> None:
 
 def _filters(session: Session) -> Wanted:
     who, kind, query, since, until = st.columns([0.24, 0.2, 0.24, 0.16, 0.16])
-    # Names are data, and options read Markdown only as plain text in a list of choices.
     name = who.selectbox(
         "Who", audit.people(session.workspace, session.who), index=None, key="audit.who", placeholder="anybody"
     )
@@ -81,9 +80,7 @@ def _filters(session: Session) -> Wanted:
 
 def _midnight(day: date) -> str:
     """The day's beginning where the reader is, in UTC."""
-    offset = st.context.timezone_offset
-    zone = UTC if offset is None else timezone(timedelta(minutes=-offset))
-    begun = datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)
+    begun = datetime(day.year, day.month, day.day, tzinfo=blocks.zone()).astimezone(UTC)
     return begun.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

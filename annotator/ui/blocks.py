@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-__all__ = ["Pair", "Tile", "count", "heading", "lead", "moment", "pairs", "table", "tiles", "title"]
+__all__ = ["Pair", "Tile", "count", "heading", "lead", "moment", "pairs", "table", "tiles", "title", "zone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,14 @@ def moment(written: str | None) -> str:
     at = datetime.fromisoformat(written)
     if at.tzinfo is None:
         at = at.replace(tzinfo=UTC)
-    offset = st.context.timezone_offset  # minutes to add to the reader's time to get UTC
-    here = at.astimezone(None if offset is None else timezone(timedelta(minutes=-offset)))
+    here = at.astimezone(zone())
     return f"{here.day} {here:%b %Y, %H:%M}"
+
+
+def zone() -> tzinfo | None:
+    """Return the time zone of the reader's browser, with its summer time; None (the server's) where it tells none."""
+    with suppress(ZoneInfoNotFoundError, ValueError):
+        if name := st.context.timezone:
+            return ZoneInfo(name)
+    offset = st.context.timezone_offset  # minutes to add to the reader's time, as it is now, to get UTC
+    return None if offset is None else timezone(timedelta(minutes=-offset))

@@ -14,7 +14,7 @@ from annotator.model import GoldLabel, Judgment
 from annotator.services import calibration
 from annotator.services.calibration import Calibration, Compared, Difference, Pair
 from annotator.ui import blocks, text
-from annotator.ui.review import badge
+from annotator.ui.hits import badge
 from annotator.ui.shell import Session
 
 __all__ = ["of_question", "own", "show"]
@@ -121,7 +121,8 @@ def _pair(question: str, one: Pair) -> None:
 def _card(one: Judgment) -> str:
     return (
         f'<div class="an-card"><div class="an-hithead"><b><bdi>{html.escape(one.annotator)}</bdi></b>'
-        f'{badge(one.grade, stale=one.stale)}</div><div dir="auto">{_said(one.reason)}</div></div>'
+        f"{badge(one.grade, stale=one.stale, without='cannot judge')}</div>"
+        f'<div dir="auto">{_said(one.reason)}</div></div>'
     )
 
 

@@ -11,7 +11,7 @@ from annotator.errors import AnnotatorError
 from annotator.model import GRADES, Chunk
 from annotator.services import carry
 from annotator.services.carry import Waiting
-from annotator.ui import drift, shell, text
+from annotator.ui import hits, shell, text
 from annotator.ui.shell import Session
 
 __all__ = ["show"]
@@ -30,7 +30,7 @@ _HOW = {
 
 def show(session: Session) -> None:
     """Show the next proposal to decide about."""
-    found = carry.waiting(session.workspace)
+    found = carry.waiting(session.workspace, session.who)
     kind, words = st.session_state.pop(_SAID, ("", ""))
     if kind == "bad":
         text.box(words, kind)
@@ -65,7 +65,7 @@ def _head(one: Waiting, place: int, total: int, said: str) -> None:
 
 def _side(name: str, chunk: Chunk, marks: Sequence[tuple[int, int]], grade: int) -> None:
     st.html(
-        f'<div class="an-line">{drift.badge(grade)} {name} · <code>{html.escape(chunk.chunk_id)}</code>'
+        f'<div class="an-line">{hits.badge(grade)} {name} · <code>{html.escape(chunk.chunk_id)}</code>'
         f' <span class="an-quiet"><bdi>{html.escape(chunk.title or chunk.doc_id)}</bdi></span></div>'
     )
     with st.container(height=_TEXT_HEIGHT):

@@ -12,10 +12,10 @@ from annotator.errors import AnnotatorError
 from annotator.model import GRADES, GoldLabel
 from annotator.services import carry, drift
 from annotator.services.drift import KINDS, Affected
-from annotator.ui import blocks, choice, shell, text
+from annotator.ui import blocks, choice, hits, shell, text
 from annotator.ui.shell import Session
 
-__all__ = ["badge", "follow", "show"]
+__all__ = ["follow", "show"]
 
 _LIST_HEIGHT = 470
 _TEXT_HEIGHT = 300
@@ -32,17 +32,14 @@ def follow(view: str) -> None:
         st.session_state[view] = asked
 
 
-def badge(grade: int) -> str:
-    """Return the badge of a grade as HTML."""
-    return f'<span class="an-badge an-g{grade}">{grade} {GRADES[grade]}</span>'
-
-
 def show(session: Session) -> None:
     """Show the drifted labels: one to read and decide about, and all of a kind to decide about together."""
-    found = drift.affected(session.workspace)
+    found = drift.affected(session.workspace, session.who)
     _outcome()
     if not found:
-        text.box("Every judged chunk still stands in the table with the text that was judged.", "good")
+        sees_all = session.may("see the labels of others") or not session.may("grade chunks")
+        which = "judged chunk" if sees_all else "chunk you judged"
+        text.box(f"Every {which} still stands in the table with the text that was judged.", "good")
         return
     text.box(
         f"{blocks.count(len(found), 'label')} on chunks that changed or vanished since they were judged. They hold up "
@@ -161,7 +158,9 @@ def _label(label: GoldLabel, facts: Sequence[str]) -> None:
     line = " · ".join(f"<bdi>{html.escape(fact)}</bdi>" for fact in facts if fact)
     quotes = "".join(f"<br>“<bdi>{html.escape(span.quote)}</bdi>”" for span in label.evidence)
     reason = f"<br><bdi>{html.escape(label.reason)}</bdi>" if label.reason else ""
-    st.html(f'<div class="an-line">{badge(label.relevance)} {line}<span class="an-quiet">{reason}{quotes}</span></div>')
+    st.html(
+        f'<div class="an-line">{hits.badge(label.relevance)} {line}<span class="an-quiet">{reason}{quotes}</span></div>'
+    )
 
 
 def _difference(one: Affected) -> None:

@@ -27,10 +27,10 @@ def row(rank: str, mark: str, chunk_id: str, chunk: Chunk | None, note: str, rea
     )
 
 
-def badge(grade: int | None, *, stale: bool = False) -> str:
-    """Write a grade with its number, word and shade; None for a chunk nobody judged."""
+def badge(grade: int | None, *, stale: bool = False, without: str = "not judged") -> str:
+    """Write a grade with its number, word and shade; `without` one, why there is none."""
     if grade is None:
-        return '<span class="an-badge">– not judged</span>'
+        return f'<span class="an-badge">– {without}</span>'
     shade = max(0, min(3, grade))
     word = "stale" if stale else GRADES[shade]
     return f'<span class="an-badge an-g{shade}">{grade} {word}</span>'

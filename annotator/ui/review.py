@@ -17,10 +17,10 @@ from annotator.errors import AnnotatorError, NotFound
 from annotator.model import GRADES, Evidence, Judgment
 from annotator.services import review
 from annotator.services.review import Case, Unsettled
-from annotator.ui import blocks, choice, shell, text
+from annotator.ui import blocks, choice, hits, shell, text
 from annotator.ui.shell import Session
 
-__all__ = ["badge", "follow", "look_at", "show"]
+__all__ = ["follow", "look_at", "show"]
 
 _AT = "review.at"
 _SAID = "review.said"
@@ -140,7 +140,7 @@ def _card(one: Judgment, found: Case) -> str:
     took = f" · after {one.seconds:.0f} s" if one.seconds is not None else ""
     return (
         f'<div class="an-card"><div class="an-hithead"><b><bdi>{html.escape(one.annotator)}</bdi></b>'
-        f"{badge(one.grade, stale=one.stale)}</div>"
+        f"{hits.badge(one.grade, stale=one.stale, without='cannot judge')}</div>"
         f'<div dir="auto">{reason}</div>{quotes}'
         f'<div class="an-line an-quiet">{html.escape(blocks.moment(one.judged_at) + took)}{other}</div></div>'
     )
@@ -153,7 +153,7 @@ def _earlier(found: Case) -> str:
         pieces.append(
             '<div class="an-card"><div class="an-hithead">'
             f"<b>Decided by <bdi>{html.escape(decision.reviewer)}</bdi></b>"
-            f"{badge(decision.grade, stale=decision.stale)}</div>"
+            f"{hits.badge(decision.grade, stale=decision.stale)}</div>"
             f'<div dir="auto">{html.escape(decision.reason)}</div>'
             f'<div class="an-line an-quiet">{html.escape(blocks.moment(decision.decided_at))}</div></div>'
         )
@@ -269,10 +269,3 @@ def _spans(found: Case) -> list[tuple[int, int]]:
 
 def _grades(said: Sequence[Judgment]) -> str:
     return " · ".join("–" if one.grade is None else f"{one.grade}{'s' if one.stale else ''}" for one in said)
-
-
-def badge(grade: int | None, *, stale: bool = False) -> str:
-    """Return the badge of a grade as HTML."""
-    if grade is None:
-        return '<span class="an-badge">– cannot judge</span>'
-    return f'<span class="an-badge an-g{grade}">{grade} {"stale" if stale else GRADES[grade]}</span>'

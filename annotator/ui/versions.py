@@ -13,6 +13,7 @@ from annotator.model import GRADES
 from annotator.services import difference, gold
 from annotator.services.difference import Change, Diff
 from annotator.services.gold import Version
+from annotator.services.workspace import Workspace
 from annotator.ui import blocks, text
 from annotator.ui.shell import Session
 
@@ -93,12 +94,8 @@ def _download(session: Session, chosen: Version) -> None:
         level = "chunk"
         if len(levels) > 1:
             level = st.selectbox("To find", levels, format_func=_LEVELS.__getitem__, key="download.level")
-        refused = None
-        if form == "trec":  # the one that cannot hold everything: known before anybody presses
-            try:
-                gold.download(session.workspace, chosen.version, form, level)
-            except InputError as error:
-                refused = error
+        # the one format that cannot hold everything: known before anybody presses
+        refused = _refused(session.workspace, chosen.digest, chosen.version, level) if form == "trec" else None
         st.download_button(
             "Download",
             data=partial(_content, session, chosen.version, form, level),
@@ -110,6 +107,16 @@ def _download(session: Session, chosen: Version) -> None:
         )
     if refused:
         text.problem(refused, key="download.refused")
+
+
+@st.cache_data(show_spinner=False, max_entries=20)
+def _refused(_workspace: Workspace, digest: str, number: int, level: str) -> InputError | None:  # noqa: ARG001
+    """Return why the version cannot be written as TREC; worked out once, as a version with a digest never changes."""
+    try:
+        gold.download(_workspace, number, "trec", level)
+    except InputError as error:
+        return error
+    return None
 
 
 def _title(form: str) -> str:

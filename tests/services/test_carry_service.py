@@ -54,6 +54,17 @@ def current(workspace: Workspace, query_id: str = "q1") -> dict[tuple[str, str],
         return {(one.chunk_id, one.annotator): one for one in judgments.current(connection, query_id=query_id)}
 
 
+def test_whoever_labels_blindly_is_shown_the_proposals_of_their_own_labels(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    judge(workspace, "q1", "refunds-v4#2", 3, QUOTE)
+    judge(workspace, "q2", "refunds-v4#2", 3, QUOTE, who="Ben")
+    rechunk(workspace, tmp_path, [WHOLE])
+    assert [one.proposal.query_id for one in look(workspace)] == ["q1", "q2"]
+    assert [one.proposal.query_id for one in carry.waiting(workspace, "Ben")] == ["q2"]
+    assert [one.query_id for one in drift.affected(workspace, "Ben")] == ["q2"]
+
+
 def test_an_accepted_proposal_is_that_persons_judgment_with_its_origin(workspace: Workspace, tmp_path: Path) -> None:
     judge(workspace, "q1", "refunds-v4#2", 3, QUOTE)
     rechunk(workspace, tmp_path, [WHOLE])

@@ -51,6 +51,16 @@ def test_labels_whose_chunk_changed_or_vanished_are_listed(drifted: list[Affecte
     )
 
 
+def test_whoever_labels_blindly_is_shown_what_they_judged_themselves(
+    workspace: Workspace, drifted: list[Affected]
+) -> None:
+    assert drift.affected(workspace, "Ana") == drifted
+    assert drift.affected(workspace, "Ben") == []  # an annotator, who has yet to say something about them
+    grade(workspace, "Ben", "q2", {"refunds-v4#1": 3})
+    assert drift.affected(workspace, "Ben") == []  # judged on the present text, it is no drift any more
+    assert [one.query_id for one in drift.affected(workspace, "Ana")] == ["q1", "q1"]
+
+
 def test_confirming_gives_the_same_grade_on_the_present_text(workspace: Workspace, drifted: list[Affected]) -> None:
     changed = [one.key for one in drifted if one.drifted.kind == "changed"]
     assert drift.confirm(workspace, "Ben", changed, "ten days now, still the rule") == 2

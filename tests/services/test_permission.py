@@ -9,17 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from annotator.errors import Forbidden
+from annotator.errors import Forbidden, InputError, NotFound
 from annotator.model import Person, Query
 from annotator.services import (
     audit,
     backup,
     calibration,
+    carry,
     chunk_table,
+    drift,
     facets,
     gate,
     gold,
     labelling,
+    live,
     permission,
     pools,
     questions,
@@ -99,6 +102,16 @@ def bring(header: str, row: str) -> Callable[[Workspace, str], object]:
     )
 
 
+def refused_by(error: type[Exception], do: Callable[[Workspace, str], object]) -> Callable[[Workspace, str], None]:
+    """Attempt what ends with this error, for want of anything to do it with, where the role may do it."""
+
+    def attempt(workspace: Workspace, who: str) -> None:
+        with pytest.raises(error):
+            do(workspace, who)
+
+    return attempt
+
+
 def bring_release(workspace: Workspace, who: str) -> None:
     name, content = gold.download(workspace, 1)
     import_judgments(workspace, who, (name, content))
@@ -132,6 +145,19 @@ ATTEMPTS: dict[str, tuple[str, Callable[[Workspace, str], object]]] = {
     "have more people on all questions": (
         "change how labels are settled",
         lambda at, who: sharing.set_plan(at, who, 2),
+    ),
+    "confirm labels": ("grade chunks", lambda at, who: drift.confirm(at, who, [])),
+    "drop labels": ("settle labels", lambda at, who: drift.drop(at, who, [], "gone")),
+    "record proposals": ("grade chunks", lambda at, who: carry.apply(at, who, carry.Search((), (), 0.0))),
+    "accept a proposal": ("grade chunks", refused_by(NotFound, lambda at, who: carry.accept(at, who, 1))),
+    "refuse a proposal": ("grade chunks", refused_by(NotFound, lambda at, who: carry.refuse(at, who, 1))),
+    "refresh a chunk": (
+        "sync the chunk table",
+        refused_by(InputError, lambda at, who: live.refresh(at, who, "errors#1")),
+    ),
+    "try the retriever": (
+        "change the retriever",
+        refused_by(InputError, lambda at, who: retriever.try_out(at, who, "Why?")),
     ),
     "choose a settling rule": ("change how labels are settled", lambda at, who: settling.choose(at, who, "majority")),
     "mark a question": ("write questions", lambda at, who: questions.mark_unanswerable(at, who, "q1")),
