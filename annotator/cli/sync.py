@@ -21,9 +21,12 @@ __all__ = ["command"]
     show_default=True,
     help="Which row counts when an id appears twice with different text.",
 )
+@click.option("--allow-empty", is_flag=True, help="Let a table that lost all its rows remove every chunk.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @pass_workspace
-def command(workspace: Workspace, duplicates: Literal["refuse", "first", "last"], as_json: bool) -> None:
+def command(
+    workspace: Workspace, duplicates: Literal["refuse", "first", "last"], allow_empty: bool, as_json: bool
+) -> None:
     """Read the live chunk table and take over what is new, changed or gone. The live table is never written to.
 
     Of a table that is searched in place, only the chunks that were looked at are read again.
@@ -33,8 +36,14 @@ def command(workspace: Workspace, duplicates: Literal["refuse", "first", "last"]
     from annotator.services.search import bring_up_to_date
 
     with progress("Reading") as tell:
-        result = sync(workspace, acting(), duplicates=duplicates, progress=tell)
+        result = sync(workspace, acting(), duplicates=duplicates, allow_empty=allow_empty, progress=tell)
     bring_up_to_date(workspace)  # here rather than at somebody's first search
+    if result.shrank:
+        click.echo(
+            f"Note: {result.removed} chunks are gone from the table, more than half of those that were here. If it is "
+            "being filled anew, sync again when that is done.",
+            err=True,
+        )
     if as_json:
         echo_json(dataclasses.asdict(result))
         return

@@ -54,6 +54,7 @@ STAMP = "table.stamp"
 _OPTIONS = {"chunk_id": "--id-column", "text": "--text-column"}
 _SHOWN_ROWS = 5
 _MOST_PROBLEMS = 10_000
+_WRITTEN_ANEW = "Sync again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,20 +181,22 @@ def sync(
     who: str,
     *,
     duplicates: Duplicates = "refuse",
+    allow_empty: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> SyncResult:
     """Read the live table and bring the workspace's copy up to it; the live table is never written to.
 
     Of a table that is searched in place, what was looked at is read again. `progress` is told the rows read so far and
     the number of rows, where known. Raises InputError with every fault of the table and every id that appears with
-    different texts (unless `duplicates` says which counts); then nothing is written. Raises Conflict while another sync
-    runs, NotFound when no table is connected, Forbidden for readers.
+    different texts (unless `duplicates` says which counts), and for a table that lost all its rows (unless
+    `allow_empty`); then nothing is written. Raises Conflict while another sync runs, NotFound when no table is
+    connected, Forbidden for readers.
     """
     with workspace.read() as connection:
         require(connection, who, "sync the chunk table")
     live, columns, source = connected(workspace)
     if in_place.is_on(workspace):
-        return in_place.refresh(workspace, who, source, progress)
+        return in_place.refresh(workspace, who, source, progress, allow_empty=allow_empty)
     stamp = live.stamp() if isinstance(live, Stamped) else ""
     with mirror.staging(workspace, duplicates) as staging:
         reading = Reading(live, columns)
@@ -208,10 +211,13 @@ def sync(
                 progress(rows, total)
             if len(problems) >= _MOST_PROBLEMS:
                 break
-        problems += _double_ids(live, reading, columns.chunk_id, staging.conflicts)
+        if not (rows or problems or allow_empty):
+            staging.refuse_empty(live.name)
+        doubled = list(_double_ids(live, reading, columns.chunk_id, staging.conflicts))
+        problems += doubled
         if problems:
             problems.sort(key=lambda problem: problem.line or 0)
-            raise _refusal(live, problems, doubled=len(staging.conflicts))
+            raise _refusal(live, problems, doubled=sum(1 for one in doubled if one.mend != _WRITTEN_ANEW))
         result = staging.apply(source, who)
     if stamp:
         with workspace.write() as connection:
@@ -239,6 +245,10 @@ def _double_ids(live: Table, reading: Reading, column: str, ids: set[str]) -> It
             if row[1] in ids:
                 places.setdefault(row[1], []).append(row[0])
     for chunk_id, found in places.items():
+        if len(found) == 1:
+            told = "this id came twice with different text: its row was written anew while the table was read"
+            yield live.problem(found[0], told, field=column, value=chunk_id, mend=_WRITTEN_ANEW)
+            continue
         listed = ", ".join(map(str, found[:-1])) + f" and {found[-1]}"
         yield live.problem(
             found[-1],

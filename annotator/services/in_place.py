@@ -18,7 +18,7 @@ import msgspec
 
 from annotator.errors import InputError, Problem
 from annotator.model import Chunk, id_fault
-from annotator.search import identifiers
+from annotator.search import analysis, identifiers
 from annotator.search.fuzzy import allowed_edits, meant_in
 from annotator.search.highlight import matcher
 from annotator.search.identity import likeness
@@ -125,7 +125,11 @@ def search(
     typed = _understood(workspace, text, doc_id, where or {})
     if mode == "id" and (typed.doc_id, typed.where) != (doc_id, tuple((where or {}).items())):
         typed = _as_id(workspace, text) or typed
-    total, found, more, read = _found(live, typed, mode, max(1, limit), max(0, offset))
+    try:
+        total, found, more, read = _found(live, typed, mode, max(1, limit), max(0, offset))
+    except InputError:
+        _let_go(live)  # a table that was changed is found as it is now when somebody searches again
+        raise
     known = {row[1]: row for row in reversed(read)}
     rows = [known[one] for one, _ in found if one in known]
     rows += _fetch(live, [one for one, _ in found if one not in known])
@@ -174,11 +178,17 @@ def look_at_documents(workspace: Workspace, doc_ids: Iterable[str]) -> None:
 
 
 def refresh(
-    workspace: Workspace, who: str, source: str, progress: Callable[[int, int | None], None] | None = None
+    workspace: Workspace,
+    who: str,
+    source: str,
+    progress: Callable[[int, int | None], None] | None = None,
+    *,
+    allow_empty: bool = False,
 ) -> SyncResult:
     """Read again what was looked at, chunk by chunk and document by document: a sync of the part that matters.
 
-    Raises InputError with the faults of what was read, or when reading fails; then nothing is written.
+    Raises InputError with the faults of what was read, when reading fails, or when the table lost all its rows (unless
+    `allow_empty`); then nothing is written.
     """
     live = _open(workspace, anew=True)
     with mirror.staging(workspace, "first") as staging:
@@ -201,6 +211,8 @@ def refresh(
         if problems:
             hint = "Mend the rows and sync again; nothing was written."
             raise InputError("Some of the chunks that were looked at have faults.", problems=problems, hint=hint)
+        if not (seen or allow_empty or any(batch.rows for batch in islice(live.reading.batches(), 1))):
+            staging.refuse_empty(live.reading.name)
         result = staging.apply(source, who)
     looked = sample(live.reading, live.table)
     with workspace.write() as connection:
@@ -251,6 +263,12 @@ def _open(workspace: Workspace, *, anew: bool = False) -> _Opened:
     return live
 
 
+def _let_go(live: _Opened) -> None:
+    with _opening:
+        for key in [key for key, known in _opened.items() if known is live]:
+            _opened.pop(key).table.close()
+
+
 def _understood(workspace: Workspace, text: str, doc_id: str, where: Mapping[str, str]) -> Typed:
     with workspace.read() as connection:
         keys: Sequence[str] = settings.get(connection, SAMPLE, {}).get("keys", ())
@@ -292,7 +310,7 @@ def _found(
         limit=limit,
         offset=offset,
     )
-    if live.table.rough and asked.words and not by_id and offset + limit <= _RANKED_AGAIN:
+    if live.table.rough and asked.words and not by_id and offset < _RANKED_AGAIN:
         found = live.table.search(replace(asked, limit=_RANKED_AGAIN, offset=0))
         rows = _fetch(live, [one for one, _ in found.ids]) if found.rarity else []
         best = list(dict(found.ids).items())
@@ -300,7 +318,11 @@ def _found(
             first = {row[1]: row for row in reversed(rows)}
             chunks = [_chunk(first[one]) for one, _ in best if one in first]
             best = rescored(chunks, asked.words, dict(found.rarity))
-        return found.total, best[offset : offset + limit], found.more, rows
+        page = best[offset : offset + limit]
+        if found.total > _RANKED_AGAIN and offset + limit > _RANKED_AGAIN:
+            rest = replace(asked, limit=offset + limit - _RANKED_AGAIN, offset=_RANKED_AGAIN)
+            page += _below(best, live.table.search(rest).ids)
+        return found.total, page, found.more, rows
     found = live.table.search(asked)
     ids = list(dict(found.ids).items())
     total = found.total
@@ -309,6 +331,13 @@ def _found(
         ids += near[max(0, offset - total) :][: limit - len(ids)]
         total += len(near)
     return total, ids, found.more, []
+
+
+def _below(best: Sequence[tuple[str, float]], rest: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return what follows in the table's own order, with scores below those that were ranked again."""
+    last, first = (best[-1][1] if best else 0.0), max((score for _, score in rest), default=0.0)
+    share = min(1.0, last / first) if first > 0 else 0.0
+    return [(one, round(score * share, 4)) for one, score in rest]
 
 
 def _chunk(row: SourceRow) -> Chunk:
@@ -364,6 +393,8 @@ def _advice(typed: Typed, mode: str, total: int) -> str:
         return "Nothing was found there. Take the filters away; ids and values match exactly, capitals included."
     if typed.phrases:
         return "No chunk has exactly that. Take the quotation marks away, or use fewer words."
+    if all(set(analysis.words(word)) <= analysis.STOP_WORDS for word in typed.words):
+        return "These words stand nearly everywhere, so nothing is looked up by them. Add one that tells more."
     if mode == "words":
         return "No chunk of the live table has these words. Try others, or switch to typo-tolerant search."
     return "No chunk of the live table has these words. Try others for the same thing, or the language of the texts."

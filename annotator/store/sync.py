@@ -13,7 +13,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from hashlib import blake2b
 from typing import Final, Literal
 
-from annotator.errors import Conflict, StoreError
+from annotator.errors import Conflict, InputError, StoreError
 from annotator.model import text_hash
 from annotator.store.database import Workspace, now
 from annotator.store.sync_apply import SyncResult, carry_on, carry_out, few_valued, put_plan
@@ -123,6 +123,16 @@ class Staging:
                 others.append((row, digest, stands))
         if others:
             self._stage(others)
+
+    def refuse_empty(self, name: str) -> None:
+        """Raise InputError where taking over a table without rows would remove every chunk there is."""
+        (standing,) = self._mirror.execute("SELECT COUNT(*) FROM chunks").fetchone()
+        if standing:
+            raise InputError(
+                f"{name} has no rows, but {standing:,} of its chunks were here after the last sync.",
+                hint="Nothing was removed. Is it being filled anew? Sync again when that is done. Where it is meant to "
+                "be empty, --allow-empty says so.",
+            )
 
     def apply(self, source: str, who: str) -> SyncResult:
         """Write what differs to the mirror and record the sync."""

@@ -41,6 +41,11 @@ class SyncResult:
     repeated: int = 0
     empty: int = 0
 
+    @property
+    def shrank(self) -> bool:
+        """Say whether more than half of the chunks are gone and no others came: perhaps the table is being rebuilt."""
+        return 2 * self.total < self.unchanged + self.changed + self.removed
+
 
 def put_plan(
     staged: sqlite3.Connection, sync_id: int, started_at: str, counted: SyncResult, gone: Sequence[str]

@@ -53,7 +53,10 @@ def open_postgres(url: str, fill: Callable[[str], str], table: str) -> PostgresT
         named = [each for each in found if each.table == table] or [each for each in found if each.collection == table]
         if len(named) != 1:
             listed = ", ".join(each.table for each in found) or "none"
-            raise NotFound(f"The database {server.database} has no table {table!r}.", hint=f"It has: {listed}.")
+            raise NotFound(
+                f"The database {server.database} has no table {table!r} that this role may read.",
+                hint=f"It may read: {listed}. If it was given another name, connect it again.",
+            )
         return named[0]
     fitting = [each for each in found if each.relation.fits]
     near = [each for each in fitting if each.relation.visible] or fitting

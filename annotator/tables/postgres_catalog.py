@@ -154,6 +154,8 @@ def _keys(connection: psycopg.Connection[Any]) -> dict[int, list[tuple[int, ...]
         "WHERE k.place <= i.indnkeyatts HAVING count(*) = i.indnkeyatts) "
         "FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace "
         "WHERE i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL "
+        # a key tells apart the rows of one table, not those of the tables that inherit from it
+        "AND (c.relkind = 'p' OR NOT c.relhassubclass) "
         f"AND n.nspname NOT IN {_SYSTEM} ORDER BY i.indrelid, i.indisprimary DESC, i.indexrelid"
     ):
         if numbers:

@@ -172,12 +172,23 @@ class PostgresSearch:
             if rare:
                 telling = [*must, *narrow, any_of([self._holds(word) for word in rare])]
                 return self._page(connection, telling, scores, asked, more=len(rare) < len(known))
-            every = [*must, *narrow, *(self._holds(word) for word, _ in known)]
+            holds = [self._holds(word) for word, _ in known]
+            every = [*must, *narrow, *holds]
             found = self._page(connection, every, scores, asked, more=True)
-            if found.total >= asked.offset + asked.limit or len(known) == 1:
+            end = asked.offset + asked.limit
+            if found.total >= end or len(known) == 1:
                 return found
-            some = [*must, *narrow, any_of([self._holds(word) for word, _ in known])]
-            return self._page(connection, some, scores, asked, more=True)
+            # then those with some of the words, so that each stands in one place whatever the page
+            some = [
+                *must,
+                *narrow,
+                any_of(holds),
+                combined("NOT ({})", combined(" AND ".join(["{}"] * len(holds)), *holds)),
+            ]
+            begin = max(asked.offset, found.total)
+            rest = replace(asked, offset=begin - found.total, limit=end - begin)
+            others = self._page(connection, some, scores, rest, more=True)
+            return Found(found.ids + others.ids, min(self.most, found.total + others.total), more=True)
 
         return self._within(SEARCH_SECONDS, run)
 

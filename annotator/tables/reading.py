@@ -69,6 +69,11 @@ class Reading:
             yield self.read(batch)
 
     @property
+    def name(self) -> str:
+        """What to call the table in a message."""
+        return self._table.name
+
+    @property
     def way(self) -> Way:
         """Say how single chunks can be found by their id; ids inside an object never are."""
         key = self._paths["chunk_id"]
@@ -125,11 +130,15 @@ class Reading:
             for name in ("chunk_id", "text")
             if name not in self._paths
         ]
+        if problems and not found:
+            raise InputError(
+                f"{self._table.name} holds nothing, not even columns.", hint="Is it being written? Try again later."
+            )
         if problems:
             raise InputError(
                 f"The columns of {self._table.name} do not fit.",
                 problems=problems,
-                hint=f"It has: {', '.join(column.name for column in found)}.",
+                hint=f"It has: {', '.join(column.name for column in found)}. Connect it again with these.",
             )
 
     def read(self, batch: Batch) -> ChunkBatch:

@@ -45,11 +45,12 @@ def button(session: Session, *, primary: bool = True) -> None:
                 key="syncing.duplicates",
                 width=320,
             )
+            allow_empty = st.checkbox("Let a table without rows remove every chunk", key="syncing.empty")
         asked = st.button(
             "Sync now", type="primary" if primary else "secondary", icon=":material/sync:", key="syncing.go"
         )
     if asked:
-        run(session, duplicates)
+        run(session, duplicates, allow_empty=allow_empty)
         st.rerun()
 
 
@@ -59,11 +60,14 @@ def outcome() -> None:
     failed = st.session_state.pop(_FAILED, None)
     if done is not None:
         text.box(_words(done), "good")
+        if done.shrank:
+            told = f"{done.removed:,} chunks are gone from the table, more than half of those that were here."
+            text.box(f"{told} If it is being filled anew, sync again when that is done.", "warn")
     if failed is not None:
         text.problem(failed, key="syncing.problems")
 
 
-def run(session: Session, duplicates: Duplicates = "refuse") -> None:
+def run(session: Session, duplicates: Duplicates = "refuse", *, allow_empty: bool = False) -> None:
     """Sync with a bar; what came of it is said by `outcome` at the next run of the page."""
     bar = st.progress(0.0, text="Reading the chunk table…")
 
@@ -77,6 +81,7 @@ def run(session: Session, duplicates: Duplicates = "refuse") -> None:
             session.workspace,
             session.who,
             duplicates=duplicates,
+            allow_empty=allow_empty,
             progress=show,
         )
         bar.progress(1.0, text="Bringing the search up to date…")
@@ -86,6 +91,9 @@ def run(session: Session, duplicates: Duplicates = "refuse") -> None:
         if isinstance(error, InputError) and "--duplicates" in hint:
             hint = "Mend the table, or choose under Options which of each counts, and sync again. Nothing was written."
             error = InputError(error.message, problems=error.problems, hint=hint)
+        elif isinstance(error, InputError) and "--allow-empty" in hint:
+            hint = hint.replace("--allow-empty says so", "say so under Options, and sync again")
+            error = InputError(error.message, hint=hint)
         st.session_state[_FAILED] = error
     bar.empty()
 

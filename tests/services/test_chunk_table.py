@@ -187,6 +187,72 @@ def test_every_fault_is_listed_and_nothing_is_written(tmp_path: Path, workspace:
     assert _count(workspace) == 0
 
 
+def _numbered(path: Path, number: int) -> str:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE chunks (row INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT, text TEXT)")
+        rows = ((f"c{at}", f"text {at}") for at in range(number))
+        connection.executemany("INSERT INTO chunks (id, text) VALUES (?, ?)", rows)
+    return f"sqlite:///{path}"
+
+
+def _write(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def test_a_table_that_lost_all_its_rows_removes_nothing_unless_told(tmp_path: Path, workspace: Workspace) -> None:
+    chunk_table.connect(workspace, "ann", _numbered(tmp_path / "a.db", 5))
+    chunk_table.sync(workspace, "ann")
+    _write(tmp_path / "a.db", "DELETE FROM chunks")
+    with pytest.raises(InputError, match=r"has no rows, but 5 of its chunks were here.*--allow-empty"):
+        chunk_table.sync(workspace, "ann")
+    assert _count(workspace) == 5
+    emptied = chunk_table.sync(workspace, "ann", allow_empty=True)
+    assert (emptied.removed, emptied.total, emptied.shrank) == (5, 0, True)
+    assert chunk_table.sync(workspace, "ann").total == 0  # there is nothing more to lose
+
+
+def test_a_file_that_is_being_written_anew_is_told(tmp_path: Path, workspace: Workspace) -> None:
+    chunk_table.connect(workspace, "ann", _jsonl(tmp_path / "a.jsonl", {"id": "a", "text": "one"}))
+    chunk_table.sync(workspace, "ann")
+    (tmp_path / "a.jsonl").write_text("")
+    with pytest.raises(InputError, match=r"a\.jsonl holds nothing, not even columns"):
+        chunk_table.sync(workspace, "ann")
+
+
+def test_a_table_cut_anew_did_not_shrink_and_one_that_lost_most_of_its_rows_did(
+    tmp_path: Path, workspace: Workspace
+) -> None:
+    chunk_table.connect(workspace, "ann", _numbered(tmp_path / "a.db", 10))
+    assert not chunk_table.sync(workspace, "ann").shrank
+    _write(tmp_path / "a.db", "UPDATE chunks SET id = 'new ' || id")
+    assert not chunk_table.sync(workspace, "ann").shrank
+    _write(tmp_path / "a.db", "DELETE FROM chunks WHERE row > 5")
+    assert not chunk_table.sync(workspace, "ann").shrank
+    _write(tmp_path / "a.db", "DELETE FROM chunks WHERE row > 2")
+    assert chunk_table.sync(workspace, "ann").shrank
+
+
+def test_a_row_written_anew_while_the_table_is_read_is_not_taken_for_a_double_id(
+    tmp_path: Path, workspace: Workspace
+) -> None:
+    chunk_table.connect(workspace, "ann", _numbered(tmp_path / "a.db", 3_000))
+
+    def again(rows: int, total: int | None) -> None:
+        if rows == 1_000:
+            _write(
+                tmp_path / "a.db",
+                "DELETE FROM chunks WHERE id = 'c5'",
+                "INSERT INTO chunks (id, text) VALUES ('c5', 'rewritten')",
+            )
+
+    with pytest.raises(InputError, match=r"written anew while the table was read.*Sync again") as caught:
+        chunk_table.sync(workspace, "ann", progress=again)
+    assert "--duplicates" not in str(caught.value)
+    assert chunk_table.sync(workspace, "ann").total == 3_000
+
+
 def test_the_list_of_faults_ends_somewhere(tmp_path: Path, workspace: Workspace) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": "a", "text": "t"}\n' + "{\n" * 30_000)

@@ -295,6 +295,60 @@ def test_a_table_without_an_index_is_refused_with_the_sql_for_its_owner(postgres
     assert hits(placed, "receipts") == ["travel#2"]
 
 
+@pytest.fixture(scope="module")
+def crowded(postgres: Postgres) -> str:
+    """Of 4,200 chunks 2,500 have the one word and 2,700 the other, a thousand both."""
+    return fill(
+        postgres,
+        "crowded",
+        "TRUNCATE handbook",
+        "INSERT INTO handbook SELECT 'c' || n, 'd', '', n, concat_ws(' ', CASE WHEN n <= 2500 THEN 'refund' END, "
+        "CASE WHEN n > 1500 THEN 'voucher' END, repeat('of it ', n % 7)), '{}' FROM generate_series(1, 4200) AS n",
+    )
+
+
+@pytest.mark.parametrize("size", [30, 400])
+def test_no_chunk_stands_on_two_pages(size: int, crowded: str, tmp_path: Path) -> None:
+    workspace = made(tmp_path / "placed", crowded)
+    found = [
+        one for page in range(1200 // size) for one in hits(workspace, "refund voucher", limit=size, offset=page * size)
+    ]
+    assert len(found) == len(set(found)) == 1200
+    assert {int(one[1:]) for one in found[:1000]} == set(range(1501, 2501))
+    assert hits(workspace, "refund voucher", limit=150)[:20] == hits(workspace, "refund voucher", limit=20)
+
+
+def test_scores_fall_to_the_end_of_a_deep_list(crowded: str, tmp_path: Path) -> None:
+    scores = [score for _, score in in_place.ranked(made(tmp_path / "placed", crowded), "refund voucher", "words", 200)]
+    assert len(scores) == 200
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_words_that_stand_everywhere_are_said_to_tell_nothing(placed: Workspace) -> None:
+    assert "Add one that tells more" in search.search(placed, "what is the").advice
+
+
+def test_a_search_column_that_was_renamed_is_found_by_the_next_search(postgres: Postgres, tmp_path: Path) -> None:
+    placed = made(tmp_path / "placed", fill(postgres, "renamed"))
+    assert hits(placed, "gateway") == ["errors#1"]
+    postgres.psql("renamed", "ALTER TABLE handbook RENAME words TO looked_up")
+    with pytest.raises(InputError, match="Has the table changed"):
+        hits(placed, "gateway")
+    assert hits(placed, "gateway") == ["errors#1"]
+
+
+def test_a_table_that_lost_all_its_rows_removes_nothing_unless_told(postgres: Postgres, tmp_path: Path) -> None:
+    placed = made(tmp_path / "placed", fill(postgres, "emptied"))
+    hits(placed, "gateway")
+    postgres.psql("emptied", "DELETE FROM handbook WHERE chunk_id <> 'travel#1'")
+    assert chunk_table.sync(placed, "Ana").removed == 1  # what was looked at is gone, the table is not empty
+    hits(placed, "travel")
+    postgres.psql("emptied", "DELETE FROM handbook")
+    with pytest.raises(InputError, match="has no rows, but 1 of its chunks"):
+        chunk_table.sync(placed, "Ana")
+    assert chunk_table.sync(placed, "Ana", allow_empty=True).removed == 1
+
+
 def test_files_are_not_searched_in_place(tmp_path: Path) -> None:
     table = tmp_path / "chunks.jsonl"
     table.write_text('{"id": "a", "text": "one"}\n')

@@ -266,6 +266,17 @@ def test_a_partitioned_table_is_one_table(make: Make, read_all) -> None:
     assert [row[1] for row in read_all(url)[0]] == list("12345678")
 
 
+def test_an_id_that_is_there_again_in_an_inheriting_table_is_not_skipped(make: Make, read_all) -> None:
+    url = make(
+        "CREATE TABLE chunks (id text PRIMARY KEY, text text)",
+        "CREATE TABLE old_chunks () INHERITS (chunks)",
+        "INSERT INTO chunks SELECT lpad(n::text, 6, '0'), 'new' FROM generate_series(1, 1000) AS n",
+        "INSERT INTO old_chunks VALUES ('001000', 'old')",
+    )
+    rows = read_all(url, "chunks")[0]
+    assert sorted(row[2] for row in rows if row[1] == "001000") == ["new", "old"]
+
+
 def test_vectors_and_blobs_are_never_asked_for(make: Make) -> None:
     url = make(
         "CREATE EXTENSION vector; CREATE TABLE chunks (id int, text text, e vector(2), r real[], b bytea, tags text[])",

@@ -456,6 +456,25 @@ def test_a_table_is_looked_at_before_it_is_connected_and_synced(empty: Workspace
     assert "7 chunks, 7 new." in shown(app)
 
 
+def test_a_table_that_lost_its_rows_is_told_and_taken_over_only_when_said(
+    empty: Workspace, visit: Visit, tmp_path: Path
+) -> None:
+    table = tmp_path / "manual.csv"
+    table.write_text("id,text\na,One.\nb,Two.\nc,Three.\n", "utf-8")
+    chunk_table.connect(empty, "Ana", str(table))
+    chunk_table.sync(empty, "Ana")
+    table.write_text("id,text\n", "utf-8")
+    app = visit("chunks")
+    sound(_button(app, "syncing.go").click().run())
+    assert "has no rows, but 3 of its chunks" in shown(app)
+    assert "say so under Options" in shown(app)
+    assert chunk_table_state(empty) == 3
+    app.checkbox(key="syncing.empty").check().run()
+    sound(_button(app, "syncing.go").click().run())
+    assert chunk_table_state(empty) == 0
+    assert "more than half of those that were here" in shown(app)
+
+
 def test_an_address_that_cannot_be_read_is_a_message_not_a_traceback(empty: Workspace, visit: Visit) -> None:
     app = visit("settings")
     app.text_input(key="connection.address").input("/nowhere/at/all.csv").run()
