@@ -3,7 +3,7 @@
 import streamlit as st
 
 from annotator.services import preview
-from annotator.ui import comparison, diagnosis, gate, metrics, ranking, run_overview, shell, text
+from annotator.ui import comparison, diagnosis, gate, metrics, ranking, run_overview, shell
 
 session = shell.require("look around")
 
@@ -11,7 +11,6 @@ with shell.errors():
     stored = preview.stored_runs(session.workspace)
     metrics.header(session, stored)
     if not stored:
-        text.box("A run is what a retriever answered: a ranked list of chunk ids per question. Import one to score it.")
         st.stop()
     chosen = metrics.choose(session, stored)
     found = preview.score(session.workspace, chosen.against, chosen.run)

@@ -10,7 +10,7 @@ session = shell.require("look around")
 with shell.errors():
     rows = questions.rows(session.workspace, session.who)
     mode = queries.header(session, rows)
-    left, right = st.columns([0.6, 0.4], gap="large")
+    left, right = st.columns([0.62, 0.38], gap="medium")
     with left:
         listed = queries.listing(session, rows)
     with right, shell.errors():

@@ -9,6 +9,7 @@ from annotator.services.agreement import Agreement, PairAgreement
 from annotator.services.workspace import Workspace
 from annotator.ui import blocks, confusion, text
 from annotator.ui.blocks import Tile
+from annotator.ui.metrics import slice_label
 from annotator.ui.shell import Session
 
 __all__ = ["show"]
@@ -66,15 +67,15 @@ def _slices(found: Agreement) -> None:
         return
     blocks.heading("By slice", "alpha; few chunks say little")
     blocks.table(
-        ("Facet", "Value", "Chunks", "Same", "Alpha", "95 % interval"),
+        ("Slice", "Chunks", "Same", "Alpha", "95 % interval"),
         [
             (
-                one.facet.replace("_", " "), one.value, f"{one.figures.items:,}", _percent(one.figures.percent),
+                slice_label(one.facet, one.value), f"{one.figures.items:,}", _percent(one.figures.percent),
                 _number(one.figures.alpha), _reach(one.figures.interval),
             )
             for one in found.slices[:200]
         ],
-        figures=(2, 3, 4, 5),
+        figures=(1, 2, 3, 4),
     )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ _ADVICE = {
     "Pool": "The pool is empty: nothing was gathered for this question.\n"
     "Runs are imported on the Metrics page; reviewers build pools in Settings.",
     "Neighbours": "Nothing here yet: grade a chunk 1, 2 or 3 and the chunks around it in its document appear.",
-    "Judged": "You have not graded a chunk for this question yet.",
+    "Judged": "You have not judged a chunk for this question yet.",
     "Similar": "No other chunk reads like this one, is near it by vector or stands in its document.",
 }
 

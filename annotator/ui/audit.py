@@ -19,6 +19,8 @@ __all__ = ["show"]
 
 _PAGE = 50
 _LONGEST = 220
+_DIGEST = 12
+"""Characters shown of a value, and of a digest, which the files hold in full."""
 _WORDS = {"label": "labels", "decision": "decisions", "question": "questions", "person": "people",
           "version": "versions", "import": "imports", "sync": "syncs", "setting": "other settings"}  # fmt: skip
 
@@ -96,11 +98,12 @@ def _row(one: Change) -> str:
 def _difference(one: Change) -> str:
     lines = []
     for name, old, new in audit.values(one):
+        if name == "digest":
+            old, new = old[:_DIGEST], new[:_DIGEST]
         before = f"<del>{_short(old)}</del> → " if old else ""
-        lines.append(
-            f'<div dir="auto"><span class="an-quiet">{html.escape(name)}</span> {before}{_short(new) or "–"}</div>'
-        )
-    return "".join(lines)
+        called = html.escape(name.removeprefix("counts.").replace(".", " ").replace("_", " "))
+        lines.append(f'<span dir="auto"><span class="an-quiet">{called}</span> {before}{_short(new) or "–"}</span>')
+    return " ".join(lines)
 
 
 def _short(value: str) -> str:

@@ -15,7 +15,7 @@ import streamlit as st
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Change", "Point", "bars", "coverage", "dumbbells", "trend"]
+__all__ = ["Change", "Point", "bars", "coverage", "dumbbells", "show", "theme", "trend"]
 
 _STEPS = ("none yet", "under half", "half or more", "target reached", "no target")
 _RAMP = {
@@ -31,11 +31,13 @@ _RAMP = {
 """Background and text of each step."""
 _INK = {"light": "#27303d", "dark": "#e8ecf1"}
 _BLUE = {"light": "#1f5f99", "dark": "#83b8ea"}
+_QUIET = {"light": "#56616f", "dark": "#b3bcc7"}
+"""What names an axis or a mark: 6.2 to 1 on the page and more."""
 _LINE = {"light": "#b6bec9", "dark": "#4a5361"}
 _ROW = 40
-_BELOW = 60
+_BELOW = 44
 """Pixels of a row of cells, and of the legend below."""
-_AXIS = 70
+_AXIS = 54
 _LEGEND = 90
 """Pixels of an axis with its title, and of a legend of two lines."""
 _MOST_VALUES = 10
@@ -50,7 +52,7 @@ def coverage(counts: Mapping[str, Mapping[str, int]], targets: Mapping[str, Mapp
         return
     facets = list(dict.fromkeys(str(row["facet"]) for row in rows))
     widest = max(int(str(row["place"])) for row in rows) + 1
-    shade = _theme()
+    shade = theme()
     data = alt.Data(values=rows)  # type: ignore[no-untyped-call]
     base = alt.Chart(data).encode(
         x=alt.X("place:O", axis=None, scale=alt.Scale(domain=list(range(widest)), paddingInner=0.04)),
@@ -80,8 +82,7 @@ def coverage(counts: Mapping[str, Mapping[str, int]], targets: Mapping[str, Mapp
     )
     chart = cells + _text(base, "said:N", -8, 14, "bold") + _text(base, "value:N", 9, 11, "normal")
     words = f"Questions per facet and value: {'; '.join(_spoken(row) for row in rows)}"
-    chart = chart.properties(height=_ROW * len(facets) + _BELOW).configure_view(strokeWidth=0)
-    st.altair_chart(chart, alt=words)
+    show(chart.properties(height=_ROW * len(facets) + _BELOW), words)
 
 
 def _text(base: altair.Chart, field: str, down: int, size: int, weight: str) -> altair.Chart:
@@ -95,7 +96,7 @@ def _text(base: altair.Chart, field: str, down: int, size: int, weight: str) -> 
 
 
 def _cells(facet: str, counts: Mapping[str, int], wanted: Mapping[str, int]) -> list[dict[str, object]]:
-    shade = _theme()
+    shade = theme()
     cells: list[dict[str, object]] = []
     for place, (value, number) in enumerate(counts.items()):
         if place == _MOST_VALUES - 1 and len(counts) > _MOST_VALUES:
@@ -138,7 +139,7 @@ def bars(rows: Sequence[Mapping[str, object]], measure: str) -> None:
     """Show one measure by slice: `rows` hold name, value (0 to 1), shown (the value as text) and n."""
     import altair as alt
 
-    shade = _theme()
+    shade = theme()
     data = alt.Data(values=list(rows))  # type: ignore[no-untyped-call]
     base = alt.Chart(data).encode(
         y=alt.Y(
@@ -160,8 +161,7 @@ def bars(rows: Sequence[Mapping[str, object]], measure: str) -> None:
     ink = _INK[shade]
     labels = base.mark_text(align="left", dx=5, color=ink).encode(text="shown:N")
     spoken = "; ".join(f"{row['name']} {row['shown']}" for row in rows)
-    chart = (marks + labels).properties(height=26 * len(rows) + _AXIS).configure_view(strokeWidth=0)
-    st.altair_chart(chart, alt=f"{measure} by slice: {spoken}")
+    show((marks + labels).properties(height=26 * len(rows) + _AXIS), f"{measure} by slice: {spoken}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def dumbbells(rows: Sequence[Change], runs: tuple[str, str], measure: str) -> No
     """
     import altair as alt
 
-    shade = _theme()
+    shade = theme()
     ink, blue = _INK[shade], _BLUE[shade]
     called = [f"baseline: {runs[0]}", f"run: {runs[1]}"]
     low = max(0.0, min(min(row.before, row.after) for row in rows) - 0.05)
@@ -233,8 +233,8 @@ def dumbbells(rows: Sequence[Change], runs: tuple[str, str], measure: str) -> No
         )
     )
     spoken = "; ".join(f"{row.name} from {row.before:.3f} to {row.after:.3f}" for row in rows)
-    chart = (lines + points + labels).properties(height=27 * len(rows) + _AXIS + _LEGEND).configure_view(strokeWidth=0)
-    st.altair_chart(chart, alt=f"{measure}, {runs[1]} against {runs[0]}: {spoken}")
+    chart = (lines + points + labels).properties(height=27 * len(rows) + _AXIS + _LEGEND)
+    show(chart, f"{measure}, {runs[1]} against {runs[0]}: {spoken}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,7 @@ def trend(points: Sequence[Point], along: str, measure: str) -> None:
     """Show runs in the order given; a line joins them where each has a place of its own."""
     import altair as alt
 
-    shade = _theme()
+    shade = theme()
     ink, blue = _INK[shade], _BLUE[shade]
     places = list(dict.fromkeys(point.at for point in points))
     apart = len(places) == len(points)
@@ -279,10 +279,22 @@ def trend(points: Sequence[Point], along: str, measure: str) -> None:
     chart += base.mark_point(size=90, filled=True, color=blue, opacity=1, shape="diamond")
     chart += base.mark_text(align="left", dx=9, dy=-10, fontSize=12, color=ink, limit=160).encode(text="said:N")
     spoken = "; ".join(f"{point.run} ({point.at}) {point.value:.3f}" for point in points)
+    show(chart.properties(height=244), f"{measure} along {along}: {spoken}")
+
+
+def show(chart: altair.Chart | altair.LayerChart, words: str) -> None:
+    """Show a chart, said in words for who does not see it; its axes and legends in an ink that is legible."""
+
+    quiet = _QUIET[theme()]
     st.altair_chart(
-        chart.properties(height=260).configure_view(strokeWidth=0), alt=f"{measure} along {along}: {spoken}"
+        chart.properties(padding={"bottom": 4})
+        .configure_view(strokeWidth=0)
+        .configure_axis(labelColor=quiet, titleColor=quiet)
+        .configure_legend(labelColor=quiet),
+        alt=words,
     )
 
 
-def _theme() -> str:
+def theme() -> str:
+    """Return "light" or "dark", as the page is shown."""
     return "dark" if st.context.theme.type == "dark" else "light"

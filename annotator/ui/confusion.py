@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from annotator.model import GRADES
 from annotator.services.agreement import Confusion
+from annotator.ui import charts
 
 __all__ = ["show"]
 
@@ -22,7 +21,7 @@ def show(confusion: Confusion, first: str, second: str) -> None:
     """Show the grades of the first person down, those of the second across; equal grades stand on the diagonal."""
     import altair as alt
 
-    shade = "dark" if st.context.theme.type == "dark" else "light"
+    shade = charts.theme()
     most = max(max(row) for row in confusion)
     names = [f"{grade} {word}" for grade, word in GRADES.items()]
     cells = []
@@ -48,9 +47,9 @@ def show(confusion: Confusion, first: str, second: str) -> None:
         color=alt.Color("ground:N", scale=None), strokeWidth=alt.StrokeWidth("width:Q", scale=None)
     )
     numbers = base.mark_text(fontSize=15, fontWeight="bold").encode(text="n:Q", color=alt.Color("ink:N", scale=None))
-    chart = (grounds + numbers).properties(height=len(names) * _CELL + 70)
+    chart = (grounds + numbers).properties(height=len(names) * _CELL + 54)
     words = "; ".join(f"{cell['down']} and {cell['across']}: {cell['n']}" for cell in cells if cell["n"])
-    st.altair_chart(chart.configure_view(strokeWidth=0), alt=f"Grades of {first} and {second}: {words}")
+    charts.show(chart, f"Grades of {first} and {second}: {words}")
 
 
 def _step(number: int, most: int) -> int:

@@ -77,11 +77,17 @@ def _choose(session: Session, *, again: bool) -> None:
             "the environment variable of the server this app runs on.",
         ).strip()
     with button:
-        looked = st.button("Look at it", key="connection.look", width="stretch", disabled=not url)
-    if looked:
-        st.session_state[_LOOKED] = url
-    if url and st.session_state.get(_LOOKED) == url:
+        seen = bool(url) and st.session_state.get(_LOOKED) == url
+        st.button(
+            "Look at it", type="primary" if url and not seen else "secondary", key="connection.look", width="stretch",
+            disabled=not url, on_click=_look_at,
+        )  # fmt: skip
+    if seen:
         _look(session, url)
+
+
+def _look_at() -> None:
+    st.session_state[_LOOKED] = st.session_state["connection.address"].strip()
 
 
 def _look(session: Session, url: str) -> None:
@@ -163,7 +169,10 @@ def _sample(seen: Preview) -> None:
                 ],
             },
             hide_index=True,
-            column_config={"Text": st.column_config.TextColumn(width="large")},
+            column_config={
+                "Title": st.column_config.TextColumn(width=200),
+                "Text": st.column_config.TextColumn(width="large"),
+            },
         )
     elif seen.rows:
         blocks.heading("The first rows as they are")

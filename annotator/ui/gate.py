@@ -80,7 +80,13 @@ def _why(report: Report, check: Check) -> None:
     blocks.table(
         ("Id", "Question", *before, check.run, "What became of its chunks"),
         [
-            (one.query_id, one.question, *([f"{one.before or 0:.3f}"] if compared else []), f"{one.now:.3f}", one.why)
+            (
+                one.query_id,
+                one.question,
+                *([f"{one.before or 0:.3f}"] if compared else []),
+                f"{one.now:.3f}",
+                one.why.replace("; ", "\n"),
+            )
             for one in found[:_REASONS]
         ],
         figures=range(2, 4 if compared else 3),

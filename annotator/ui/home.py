@@ -75,7 +75,7 @@ def coverage(found: Home) -> None:
     gaps = [gap.message for gap in found.coverage.gaps]
     if gaps:
         more = f"; and {len(gaps) - _GAPS_SHOWN} more" if len(gaps) > _GAPS_SHOWN else ""
-        text.box(f"Missing: {'; '.join(gaps[:_GAPS_SHOWN])}{more}.", "warn")
+        text.box(f"Short of what is wanted: {'; '.join(gaps[:_GAPS_SHOWN])}{more}.", "warn")
     elif found.coverage.total:
         text.box("Every kind of question that is wanted is there.", "good")
     unset = {facet.replace("_", " "): number for facet, number in found.coverage.unset.items() if number}

@@ -117,7 +117,9 @@ def _picker(workspace: Workspace) -> None:
         st.write("This workspace has no admin yet. The first new name becomes one and may change the settings.")
     names = [person.name for person in everybody if person.active]
     new = "Someone new…"
-    name = st.selectbox("Your name", [*names, new], index=None, placeholder="Choose your name", key="picked")
+    name = new
+    if names:
+        name = st.selectbox("Your name", [*names, new], index=None, placeholder="Choose your name", key="picked") or ""
     if name == new:
         name = st.text_input("Your name as it should stand beside your labels", key="new_name", max_chars=80).strip()
     if st.button("Start", type="primary", disabled=not name, key="start"):

@@ -256,6 +256,8 @@ def header(session: Session, stored: Sequence[RunInfo]) -> None:
     with left:
         blocks.title("Metrics", [blocks.count(len(stored), "run")])
     importing.said()
+    if not stored:
+        text.box("A run is what a retriever answered: a ranked list of chunk ids per question. Import one to score it.")
     if not session.may("import runs"):
         return
     with right, st.container(horizontal=True, horizontal_alignment="right"):

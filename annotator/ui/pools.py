@@ -140,7 +140,7 @@ def _size(session: Session) -> None:
 
 
 def _retriever(session: Session) -> None:
-    blocks.heading("Retriever", "your own, asked for its ranked chunk ids")
+    blocks.heading("Retriever", "your own, asked for chunk ids")
     if not session.may("change the retriever"):
         text.line(["An admin can set it."])
         return
@@ -159,8 +159,8 @@ def _retriever(session: Session) -> None:
     blocks.pairs(
         [
             Pair(
-                "Hosts that may be asked",
-                ", ".join(allowed) or f"none: {retriever.HOSTS} lists them in the environment",
+                "Hosts",
+                ", ".join(allowed) or f"none may be asked: {retriever.HOSTS} lists them in the environment",
             )
         ]
     )

@@ -36,7 +36,7 @@ class Listed:
 
 def header(session: Session, rows: Sequence[QuestionRow]) -> str:
     """Show how many questions there are in which state; returns what was asked for: "new", "import", "share" or ""."""
-    left, right = st.columns([0.6, 0.4], vertical_alignment="center")
+    left, right = st.columns(2, vertical_alignment="center")
     counted = Counter(row.state for row in rows)
     with left:
         facts = [f"{counted[state]:,} {state}" for state in QUERY_STATES if counted[state]]
@@ -74,21 +74,20 @@ def listing(session: Session, rows: Sequence[QuestionRow]) -> Listed:
     pages = Pages("queries", 0, str(len(found)))
     shown = found[pages.here : pages.here + _PAGE]
     if not shown:
-        text.box("No question fits these filters." if rows else "There is no question yet. Write the first one.")
+        first = " Write the first one, or import some." if session.may("write questions") else ""
+        text.box("No question fits these filters." if rows else f"There is no question yet.{first}")
         return Listed("", (), one_slice)
     labels, sees_all = session.may("grade chunks"), session.may("see the labels of others")
     columns: dict[str, list[object]] = {
         "Id": [row.query.query_id for row in shown],
         "Question": [row.query.question for row in shown],
-        "State": [row.state for row in shown],
+        "State": [_state(row) if labels else row.state for row in shown],
     }
-    if labels:
-        columns["For me"] = ["–" if row.standing in ("", row.state) else row.standing for row in shown]
     columns["Judged"] = [row.judged for row in shown]
     columns["Relevant"] = [row.relevant for row in shown]
     if labels and sees_all:
         columns["By me"] = [row.mine for row in shown]
-    columns["Facets"] = [" · ".join(row.query.facets.values()) for row in shown]
+    columns["Facets"] = [" · ".join(row.query.facets.values()).replace("_", " ") for row in shown]
     columns["Owner"] = [row.query.owner for row in shown]
     whose = "you" if labels and not sees_all else "anybody"
     chosen = choice.one(
@@ -99,17 +98,23 @@ def listing(session: Session, rows: Sequence[QuestionRow]) -> Listed:
         required=False,
         on_choice=_chosen,
         config={
-            "Id": st.column_config.TextColumn(width=75),
-            "Question": st.column_config.TextColumn(width=235 if labels else 330),
-            "State": st.column_config.TextColumn(width=80 if labels else 85),
-            "For me": st.column_config.TextColumn(width=92, help="Whether the question needs you now"),
-            "Judged": st.column_config.NumberColumn(width=65, help=f"Chunks {whose} judged"),
-            "Relevant": st.column_config.NumberColumn(width=75, help=f"Chunks {whose} graded 1 to 3"),
-            "By me": st.column_config.NumberColumn(width=60, help="Chunks you judged"),
+            "Id": st.column_config.TextColumn(width=70),
+            "Question": st.column_config.TextColumn(width=200 if labels else 300),
+            "State": st.column_config.TextColumn(
+                width=122 if labels else 85, help="How it stands, and whether it needs you now" if labels else None
+            ),
+            "Judged": st.column_config.NumberColumn(width=60, help=f"Chunks {whose} judged"),
+            "Relevant": st.column_config.NumberColumn(width=72, help=f"Chunks {whose} graded 1 to 3"),
+            "By me": st.column_config.NumberColumn(width=58, help="Chunks you judged"),
         },
     )
     pages.buttons(pages.here + _PAGE if len(found) > pages.here + _PAGE else None)
     return Listed(chosen, found, one_slice)
+
+
+def _state(row: QuestionRow) -> str:
+    """Write the state, and beside it whether the question needs the person."""
+    return row.state if row.standing in ("", row.state) else f"{row.state}, {row.standing}"
 
 
 def _chosen() -> None:
@@ -157,9 +162,10 @@ def write(session: Session, rows: Sequence[QuestionRow]) -> None:
     turn = st.session_state.setdefault("queries.turn", 0)
     blocks.heading("New question", "in the asker's own words")
     proposed = questions.next_id(session.workspace)
-    query_id = st.text_input("Id", key=f"edit.id:new:{turn}", placeholder=proposed, max_chars=500).strip()
     written = _form(session, rows, Query("", ""), f"new:{turn}")
-    draft = st.checkbox("Keep as a draft: not in anybody's queue yet", key=f"edit.draft:new:{turn}")
+    left, right = st.columns(2, vertical_alignment="bottom")
+    query_id = left.text_input("Id", key=f"edit.id:new:{turn}", placeholder=proposed, max_chars=500).strip()
+    draft = right.checkbox("Keep as a draft", key=f"edit.draft:new:{turn}", help="Not in anybody's queue yet")
     with st.container(horizontal=True, gap="small"):
         saved = st.button("Save question", type="primary", key="edit.create", disabled=not written.question.strip())
         st.button("Cancel", key="edit.cancel", type="tertiary", on_click=_set_mode, args=("",))
@@ -178,7 +184,8 @@ def change(session: Session, rows: Sequence[QuestionRow], query_id: str) -> None
     """Show a question to change, work on, retire or reopen."""
     row = next((row for row in rows if row.query.query_id == query_id), None)
     if row is None:
-        text.box("Choose a question of the list to read or change it.")
+        if rows:
+            text.box("Choose a question of the list to read or change it.")
         return
     query = row.query
     progress = [row.state, blocks.count(row.judged, "chunk") + " judged", f"{row.relevant} relevant"]
@@ -266,7 +273,7 @@ def _facets(
         options = sorted(used | set(schema.targets.get(name, {})))
         now = query.facets.get(name)
         with columns[place % 2], st.container(gap=None):
-            text.line([name], quiet=False)  # a name is data, and labels read Markdown
+            text.line([name.replace("_", " ")], quiet=False)  # a name is data, and labels read Markdown
             chosen = st.selectbox(
                 f"Value of facet {place + 1}", options, index=options.index(now) if now else None,
                 key=f"edit.facet:{mark}:{name}", label_visibility="collapsed", accept_new_options=True,

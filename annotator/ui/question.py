@@ -82,10 +82,12 @@ def _pause(found: Pause) -> None:
 def header(session: Session, desk: Desk) -> None:
     """Show the question, where it stands, and what can be done with it as a whole."""
     query = desk.query
-    left, right = st.columns([0.46, 0.54] if desk.compares else [0.56, 0.44], vertical_alignment="top", gap="small")
+    with st.container(horizontal=True, gap="small", key="header"):
+        left = st.container(width="stretch", gap="xsmall")
+        right = st.container(width="content", horizontal=True, horizontal_alignment="right", gap="xsmall")
     with left:
         text.question(query.question)
-    with right, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
+    with right:
         trouble = _actions(session, desk)
     with left:  # inside what is there anyway: one element more above it would make the workbench begin anew
         _reopened(desk)

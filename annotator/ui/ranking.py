@@ -56,7 +56,7 @@ def show(
     with next(columns):
         _list(f"Now: {found.run.name}" if before else "What the run found", ranked, known, k)
     with next(columns):
-        blocks.heading("The gold labels", "best first, with the rank the run gave them")
+        blocks.heading("The gold labels", "best first, and where the run has them")
         places = _places(found, query_id, k)
         with st.container(height=_HEIGHT):
             st.html("".join(_label(one, known.get(one.chunk_id), places) for one in labels) or "<p>None.</p>")

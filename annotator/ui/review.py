@@ -56,14 +56,8 @@ def show(session: Session) -> None:
     waiting = review.waiting(session.workspace, session.who)
     pairs = [(one.query_id, one.chunk_id) for one in waiting]
     chosen = st.session_state.get(_AT) or (pairs[0] if pairs else None)
-    kind, words = st.session_state.get(_SAID, ("", ""))
-    if kind == "good":
-        text.line([words], quiet=False)
-    elif words:
-        text.box(words, kind)
-    else:
-        text.line([])  # keeps the place, so that nothing jumps when there is something to say
     if chosen is None:
+        _said()
         text.box("Nothing waits for a decision: wherever two people judged the same chunk, they agree.", "good")
         return
     left, right = st.columns([0.36, 0.64], gap="medium")
@@ -74,8 +68,18 @@ def show(session: Session) -> None:
             found = review.case(session.workspace, session.who, *chosen)
         except NotFound as gone:  # its last label was undone
             text.problem(gone)
+            _said()
         else:
             _case(session, found, pairs)
+
+
+def _said() -> None:
+    """Say what became of the last decision."""
+    kind, words = st.session_state.get(_SAID, ("", ""))
+    if kind == "good":
+        text.line([words], quiet=False)
+    elif words:
+        text.box(words, kind)
 
 
 def _list(waiting: Sequence[Unsettled], pairs: Sequence[tuple[str, str]], chosen: tuple[str, str]) -> None:
@@ -130,7 +134,9 @@ def _case(session: Session, found: Case, pairs: Sequence[tuple[str, str]]) -> No
     )
     text.marked(chunk.text, _spans(found), css="an-text an-scroll")
     st.html(f'<div class="an-cards">{"".join(_card(one, found) for one in found.judgments)}{_earlier(found)}</div>')
-    _decision(session, found, pairs)
+    with st.container(key="decision", gap="small"):
+        _decision(session, found, pairs)
+        _said()
 
 
 def _card(one: Judgment, found: Case) -> str:

@@ -66,9 +66,25 @@ def pages() -> dict[str, st.Page]:
     """Return every page of the app by its name."""
     folder = project_root() / "pages"
     return {
-        name: st.Page(folder / f"{name}.py", title=title, icon=icon, url_path=name, default=name == "home")
+        # The first page stands at `/` whatever its path is called; `home` is kept for `_known`.
+        name: st.Page(
+            folder / f"{name}.py",
+            title=title,
+            icon=icon,
+            url_path="start" if name == "home" else name,
+            default=name == "home",
+        )
         for name, (title, icon, _) in _PAGES.items()
     }
+
+
+def _known() -> list[st.Page]:
+    """Return what an address may name: every page, and `home` as another name of the first, which stands at `/`."""
+    return [*pages().values(), st.Page(_to_home, title="Home", url_path="home")]
+
+
+def _to_home() -> None:
+    st.switch_page(pages()["home"])
 
 
 def page(name: str) -> str:
@@ -81,7 +97,7 @@ def run() -> None:
     _configure()
     st.html(f"<style>{_style()}</style>")
     known = pages()
-    chosen = st.navigation(list(known.values()), position="hidden")
+    chosen = st.navigation(_known(), position="hidden")
     st.session_state["shell.entered"] = True
     with st.sidebar:
         for name in _open_pages():
@@ -99,7 +115,7 @@ def require(action: Action) -> Session:
     """Let the page go on only inside the app, with a workspace and a person who may do what the page is for."""
     if not st.session_state.get("shell.entered"):
         _configure()
-        st.navigation(list(pages().values()), position="hidden")
+        st.navigation(_known(), position="hidden")
         st.rerun()
     with errors():
         here = sign_in.way()

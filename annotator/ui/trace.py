@@ -80,7 +80,7 @@ def _facts(answer: RunQuery) -> list[Pair]:
     took = trace.get("latency_ms")
     late = trace.get("timed_out") is True
     if isinstance(took, int | float) or late:
-        time = f"{took:,.0f} ms" if isinstance(took, int | float) else ""
+        time = f"{took:,.{0 if took >= 10 else 1}f} ms" if isinstance(took, int | float) else ""
         facts.append(Pair("Time", ", ".join(part for part in (time, "ran out of time" if late else "") if part)))
     others = sorted(set(trace) - set(_NAMES) - set(_OWN))
     return facts + [Pair(key.replace("_", " "), _said(trace[key])) for key in others[:12]]

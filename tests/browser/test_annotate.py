@@ -361,7 +361,7 @@ def test_a_double_click_on_done_ends_one_question_and_goes_to_the_next(
 def test_the_judged_list_is_of_this_visit(chromium: Browser, app: App) -> None:
     page = annotate(chromium, app, "t15")
     page.get_by_role("radio", name="Judged").click()
-    expect(page.locator(".pane.empty")).to_contain_text("not graded a chunk")
+    expect(page.locator(".pane.empty")).to_contain_text("not judged a chunk")
     page.get_by_role("radio", name="Search").click()
     page.locator(".row[aria-selected]").wait_for()
     page.keyboard.press("3")

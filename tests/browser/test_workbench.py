@@ -284,7 +284,7 @@ def test_the_words_of_a_refused_label_are_kept(bench: Bench) -> None:
     others = [one["id"] for one in bench.operations() if one["kind"] == "draft"]
     bench.show(ack=others, refused=[[refused[0], "The chunk was changed."]])
     expect(bench.page.locator(".note")).to_have_text("The chunk was changed.")
-    expect(bench.page.locator(".row .badge").first).to_have_text("not graded")
+    expect(bench.page.locator(".row .badge").first).to_have_text("not judged")
     bench.page.keyboard.press("k")
     expect(bench.page.locator(".reason")).to_have_value("names the days")
     bench.page.wait_for_function("sent.at(-1).length === 1")

@@ -294,7 +294,7 @@ def test_a_reviewer_sees_all(demo: Workspace, visit: Visit) -> None:
     for who, value in (("Cleo", 0), ("Dov", 3)):
         grade(demo, who, OPEN, value, first)
     rows = visit("queries").dataframe[0].value.set_index("Id")
-    assert (rows.loc[OPEN, "State"], rows.loc[OPEN, "Judged"], rows.loc[OPEN, "Relevant"]) == ("disputed", 1, 1)
+    assert (rows.loc[OPEN, "State"], rows.loc[OPEN, "Judged"], rows.loc[OPEN, "Relevant"]) == ("disputed, in use", 1, 1)
 
 
 def test_own_differences_hold_no_label_of_others(demo: Workspace) -> None:

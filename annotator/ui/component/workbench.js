@@ -26,6 +26,17 @@ const button = (className, text, onClick, title = "") => {
   return node;
 };
 
+// A title of a row; where it is too long its last words stay, which tell chunks of one document apart.
+const titled = (text) => {
+  const node = make("span", "title");
+  node.dir = "auto";
+  node.title = text;
+  const at = text.indexOf(" ", Math.max(text.length - 16, 8));
+  const parts = at < 0 ? [text] : [text.slice(0, at), text.slice(at)];
+  node.append(...parts.map((part) => make("span", "", part)));
+  return node;
+};
+
 const newId = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -480,8 +491,7 @@ class Workbench {
       row.id = `row-${at}`;
       row.dataset.id = id;
       const head = make("div", "head");
-      const title = make("span", "title", item.title || item.doc || item.id);
-      title.dir = "auto";
+      const title = titled(item.title || item.doc || item.id);
       head.append(make("span", "badge"), title, make("span", "quiet why", item.why), make("span", "staleflag"));
       if (item.alike) {
         const twin = make("span", "quiet twin", "≈ near-duplicate");
@@ -505,7 +515,7 @@ class Workbench {
     const row = this.rowOf.get(id);
     const label = this.items.get(id).label;
     const badge = row.querySelector(".badge");
-    const open = this.items.get(id).gone ? "removed" : "not graded";
+    const open = this.items.get(id).gone ? "removed" : "not judged";
     const word = !label.judged ? open : label.grade === null ? "cannot judge" : this.data.words[label.grade];
     const text = label.judged && label.grade !== null ? `${label.grade} ${word}` : word;
     if (badge.textContent !== text) badge.textContent = text;
