@@ -18,8 +18,8 @@ __all__ = ["body", "header"]
 
 _PAGE = 50
 _FOUND = 20
-_READING_HEIGHT = 600
-_LIST_HEIGHT = 640  # as high as the reading pane with its line above
+_READING_HEIGHT = 530
+_LIST_HEIGHT = 570  # as high as the reading pane with its line above
 _NOTHING_YET = "Nothing was looked at yet: the table is searched in place, and what a search shows is kept here."
 _MODES = {"words": "words", "fuzzy": "typos allowed", "id": "chunk id"}
 

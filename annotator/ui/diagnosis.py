@@ -27,7 +27,7 @@ _KINDS = {
 _HEIGHT = 200
 _MOST_RUNS = 8
 _MOST_HOLES = 100
-_HOLES_HEIGHT = 560
+_HOLES_HEIGHT = 470
 
 
 def show(session: Session, chosen: Chosen) -> None:

@@ -43,9 +43,11 @@ def readiness(session: Session, found: Readiness) -> None:
         text.box("Nothing is in the way of the next version.", "good")
     else:
         many = blocks.count(len(found.blocks), "thing is", "things are")
-        mend = "it" if len(found.blocks) == 1 else "them"
-        rest = ", or leave out the questions below" if found.ready_queries else ""
-        text.box(f"{many} in the way of the next version. Mend {mend}{rest}.", "warn")
+        todo = ""
+        if session.may("release versions"):
+            todo = " Mend it" if len(found.blocks) == 1 else " Mend them"
+            todo += ", or leave out the questions below." if found.ready_queries else "."
+        text.box(f"{many} in the way of the next version.{todo}", "warn")
         _items(session, found.blocks, "block")
     if found.warns:
         with st.expander(f"Worth a look ({len(found.warns)})"):

@@ -18,7 +18,7 @@ from annotator.ui.shell import Session
 __all__ = ["Listed", "change", "close", "header", "listing", "write"]
 
 _PAGE = 200
-_HEIGHT = 610
+_HEIGHT = 580
 _MODE = "queries.mode"
 _SAID = "queries.said"
 _ANYBODY = "anybody"

@@ -23,7 +23,7 @@ __all__ = ["every", "odd"]
 
 _SAID = "second_look.said"
 _SHOWN = 200
-_HEIGHT = 470
+_HEIGHT = 400
 
 
 def odd(session: Session) -> None:

@@ -313,8 +313,8 @@ class Workbench {
     this.queue = this.queue.filter((one) => !answered.has(one.id));
     for (const one of lost) this.keepWords(one);
     if (this.queue.length !== waiting) this.store();
-    if (data.failure) this.say(data.failure);
-    if (lost.length) this.say(data.refused.find((refusal) => refusal[0] === lost[lost.length - 1].id)[1]);
+    if (data.failure) this.say(data.failure, true);
+    if (lost.length) this.say(data.refused.find((refusal) => refusal[0] === lost[lost.length - 1].id)[1], true);
     if (data.saved_at && !this.queue.length) this.savedAt = data.saved_at;
     if (!this.queue.length) this.history = data.history.slice();
 
@@ -474,8 +474,10 @@ class Workbench {
     this.status.dataset.waiting = String(this.queue.length);
   }
 
-  say(message) {
+  // An alarm stays for its time; what is only said goes with the next key.
+  say(message, alarm = false) {
     this.note.textContent = message;
+    this.note.classList.toggle("alarm", alarm);
     clearTimeout(this.noteTimer);
     this.noteTimer = setTimeout(() => (this.note.textContent = ""), 8000);
   }
@@ -802,7 +804,7 @@ class Workbench {
     if (next) return this.select(next);
     this.renderLabel();
     // Who grades something again is looking back, and goes on row by row.
-    if (before.judged) return undefined;
+    if (before.judged && !this.pageDone) return undefined;
     this.pageDone = this.data.page + 1 < this.data.pages;
     return this.say(this.pageDone ? "All chunks on this page are graded: j for the next page." : "All chunks in this list are graded.");
   }
@@ -885,6 +887,7 @@ class Workbench {
 
   run(key) {
     const { action, value } = key;
+    if (!this.note.classList.contains("alarm")) this.note.textContent = "";
     if (action === "help") return this.help.open ? this.help.close() : this.help.showModal();
     if (action === "next" || action === "previous") {
       this.settleDraft();
