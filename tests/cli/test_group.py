@@ -58,7 +58,7 @@ def test_every_module_of_the_room_is_a_command() -> None:
         (["--home", "nowhere-at-all", "status"], 2),
     ],
 )
-def test_exit_codes(arguments: list[str], code: int) -> None:
+def test_every_way_to_end_has_its_exit_code(arguments: list[str], code: int) -> None:
     assert main(arguments) == code
 
 

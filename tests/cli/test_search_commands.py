@@ -38,7 +38,9 @@ def test_search_prints_json(home: str, capsys: pytest.CaptureFixture[str]) -> No
     assert shown["hits"][0]["score"] > shown["hits"][1]["score"]
 
 
-def test_search_narrows(home: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_search_is_narrowed_by_document_metadata_and_number_of_hits(
+    home: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     for narrow in (["--doc", "v3"], ["--where", "version=v3"]):
         assert main(["--home", home, "search", "refund", *narrow, "--json"]) == 0
         assert [hit["chunk_id"] for hit in json.loads(capsys.readouterr().out)["hits"]] == ["v3#a"]
@@ -47,7 +49,7 @@ def test_search_narrows(home: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert (shown["total"], len(shown["hits"])) == (2, 1)
 
 
-def test_search_modes(home: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_search_forgives_slips_and_finds_by_id(home: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--home", home, "search", "aproval", "--mode", "fuzzy", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["total"] == 1
     assert main(["--home", home, "search", "v4", "--mode", "id", "--json"]) == 0

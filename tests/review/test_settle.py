@@ -136,7 +136,9 @@ def test_a_decision_about_a_former_text_lapses_once_the_new_one_was_graded() -> 
         ((0, 1, 1), 1, 1),
     ],
 )
-def test_other_rules(grades: tuple[int, ...], majority: int | None, lower_median: int) -> None:
+def test_majority_and_lower_median_settle_what_unanimity_leaves_open(
+    grades: tuple[int, ...], majority: int | None, lower_median: int
+) -> None:
     judgments = [said(f"p{place}", grade) for place, grade in enumerate(grades)]
     by_majority = settle(judgments, rule="majority")
     if majority is None:

@@ -85,7 +85,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_standing(case: str) -> None:
+def test_a_question_stands_for_each_person_as_the_case_says(case: str) -> None:
     turn, expected = CASES[case]
     assert {who: turn.standing(who) for who in expected} == expected
 

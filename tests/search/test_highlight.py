@@ -43,7 +43,7 @@ def test_spans_count_code_points() -> None:
         ("nothing here", "", []),
     ],
 )
-def test_marks(text: str, query: str, expected: list[str]) -> None:
+def test_what_was_typed_is_marked_in_all_its_spellings(text: str, query: str, expected: list[str]) -> None:
     assert marked(text, query) == expected
 
 

@@ -30,7 +30,7 @@ def test_all_parts_of_a_typed_text_are_told_apart() -> None:
         ("doc: the file", ("doc:", "file")),
     ],
 )
-def test_words(text: str, words: tuple[str, ...]) -> None:
+def test_a_text_without_syntax_is_its_telling_words(text: str, words: tuple[str, ...]) -> None:
     typed = parse(text)
     assert (typed.words, typed.phrases, typed.without) == (words, (), ())
 

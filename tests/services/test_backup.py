@@ -297,7 +297,9 @@ def test_a_release_folder_that_was_edited_is_found(busy: Workspace) -> None:
     assert all("releases/gold-v1" in problem for problem in found.problems)
 
 
-def test_the_commands(busy: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_tell_counts_and_digest_and_whether_all_is_sound(
+    busy: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     home = ["--home", str(busy.home), "--who", "Ana"]
     file = str(tmp_path / "monday.db")
     assert main([*home, "backup", file, "--json"]) == 0

@@ -101,7 +101,7 @@ def test_home_leads_to_the_next_open_question(demo: Workspace, visit: Visit) -> 
     button = _button(app, "continue", "next")
     assert button.label == "Continue labelling"
     sound(button.click().run())
-    assert app.query_params["query"] == [first_open] or app.query_params["query"] == first_open
+    assert app.query_params["query"] == first_open
 
 
 def test_home_says_in_words_which_kinds_of_question_are_missing(demo: Workspace, visit: Visit) -> None:
@@ -374,7 +374,7 @@ def test_a_run_under_a_taken_name_is_refused_where_it_was_asked_for(demo: Worksp
     _button(app, "run.open").click().run()
     app.text_input(key="import.run_name").input("hybrid").run()
     sound(app.file_uploader[0].upload("run.csv", b"query_id,chunk_id,score\nKW-001,c,1\n", "text/csv").run())
-    assert not _has(app, "run.go") or _button(app, "run.go").click().run()
+    assert not _has(app, "run.go")  # nothing to press: the import itself would be refused
     assert "another run with the name" in html.unescape(shown(app))
 
 
