@@ -16,7 +16,7 @@ from annotator.errors import InputError, NotFound, StoreError, one_line
 if TYPE_CHECKING:
     from annotator.gold.goldset import GoldSet
     from annotator.metrics.report import Report
-    from annotator.model import Chunk, GoldLabel
+    from annotator.model import Chunk, GoldLabel, Run
 
 __all__ = ["command"]
 
@@ -27,13 +27,21 @@ FORMATS = ("text", "json", "markdown", "junit")
 @click.command(
     epilog="Example: python -m annotator evaluate --gold gold/policies-v3 --run run.trec -k 5 -k 10 --format json"
 )
-@click.option("--gold", required=True, help="Release folder or zip, gold.jsonl, YAML, qrels, TSV, JSON, or a version.")
+@click.option(
+    "--gold",
+    required=True,
+    help="Release folder or zip, gold.jsonl, YAML, qrels, TSV, JSON, or a version by number or tag.",
+)
 @click.option("--run", "runs", multiple=True, required=True, help="TREC, JSON, JSONL trace or table; - is stdin.")
 @click.option("--baseline", metavar="FILE", help="A run to compare every other run with, on the same gold set.")
 @click.option("-k", "cuts", multiple=True, type=click.IntRange(min=1), default=(5, 10), show_default=True)
 @click.option("--threshold", type=click.IntRange(min=1), default=1, show_default=True, help="Relevant from this grade.")
 @click.option("--level", type=click.Choice(LEVELS), default="chunk", show_default=True, help="What is to be found.")
-@click.option("--chunks", metavar="FILE", help="The run's chunks (JSONL or table): texts for span, documents.")
+@click.option(
+    "--chunks",
+    metavar="FILE",
+    help="The run's chunks (JSONL or table): texts for span (of the workspace, where it is named), documents.",
+)
 @click.option("--by", multiple=True, metavar="FACET", help="Figures for each value of this facet as well.")
 @click.option("--per-query", is_flag=True, help="Figures of every query as well (JSON).")
 @click.option("--gate", metavar="FILE", help="Rules (YAML) that decide: exit code 1 when one blocks.")
@@ -75,18 +83,21 @@ def command(
     if form == "junit" and gate is None:
         raise InputError("JUnit has one test case per gate rule.", hint="Give a gate with --gate FILE.")
     rules = read_gate(gate) if gate else ()
-    numbered = gold.isdecimal() and not os.path.exists(gold)
-    gold_set = GoldSet.load(_release(gold) if numbered else gold)
+    version = _version(gold)
+    gold_set = GoldSet.load(_release(version) if version else gold)
 
     table = read_chunks(chunks) if chunks else None
-    drifted = _drifted(gold_set, table if level != "span" else None, numbered)
+    drifted = _drifted(gold_set, table if level != "span" else None, bool(version))
 
     # documents and quotes are looked for in the whole list
     kept = Kept(max(cuts), gold_set.grades) if level == "chunk" else None
 
     def scored(path: str) -> Evaluation:
         run = Run.load(path, kept=kept)
-        evaluation = evaluate(gold_set, run, k=cuts, threshold=threshold, by=by, level=level, chunks=table)
+        # a workspace that was named has the texts of the live table
+        of_workspace = level == "span" and table is None and (version or ctx.obj)
+        texts = _texts(run) if of_workspace else table
+        evaluation = evaluate(gold_set, run, k=cuts, threshold=threshold, by=by, level=level, chunks=texts)
         if not gold_set.judged_queries:
             raise InputError(
                 f"Every query of {gold} is marked unanswerable: nothing to score.",
@@ -132,6 +143,22 @@ def _printed(result: Report, form: str, per_query: bool) -> str:
     return as_markdown(result) if form == "markdown" else as_text(result)
 
 
+def _version(gold: str) -> str:
+    """Return the number of the version that is meant; "" for a file or folder."""
+    if gold == "-" or os.path.exists(gold):
+        return ""
+    if gold.isdecimal():
+        return gold
+    from annotator.cli import chosen_workspace
+
+    workspace = chosen_workspace()
+    if not workspace.exists:
+        return ""
+    from annotator.services.gold import tags
+
+    return str(tags(workspace).get(gold, ""))
+
+
 def _release(version: str) -> str:
     """Find the release folder of a version number in the workspace's `releases/`, or have it written again."""
     from annotator.cli import chosen_workspace
@@ -150,6 +177,16 @@ def _release(version: str) -> str:
 
         return os.fspath(gold.ensure_folder(workspace, gold.version(workspace, version).version))
     raise NotFound(f"There is no version {version} in {folder}.", hint=f"There are {', '.join(names) or 'none'}.")
+
+
+def _texts(run: Run) -> dict[str, Chunk]:
+    """The run's chunks as the workspace has them."""
+    from annotator.cli import chosen_workspace
+    from annotator.services.preview import texts
+
+    workspace = chosen_workspace()
+    workspace.open()
+    return texts(workspace, list(dict.fromkeys(one for answer in run.queries.values() for one in answer.chunk_ids)))
 
 
 def _drifted(gold: GoldSet, table: Mapping[str, Chunk] | None, numbered: bool) -> frozenset[str]:

@@ -109,7 +109,7 @@ def to_spans(gold: GoldSet, run: Run, chunks: Mapping[str, Chunk]) -> tuple[Gold
         named = ", ".join(sorted(missing)[:5])
         raise InputError(
             f"The texts of {len(missing)} retrieved chunks are not given: {named} …",
-            hint="The span level reads them: give the run's chunk table with --chunks FILE.",
+            hint="The span level reads them: give the run's chunk table with --chunks FILE, or name the workspace.",
         )
     grades: dict[str, dict[str, int]] = {}
     queries = dict(run.queries)

@@ -18,6 +18,7 @@ from annotator.gold.words import Piece, find_words, text_difference
 from annotator.model import Chunk, Evidence, GoldLabel, Judgment
 from annotator.services import in_place
 from annotator.services.examined import examine, labels_of
+from annotator.services.live_texts import Standing, standing
 from annotator.services.permission import labels_blindly, require
 from annotator.store import corpus, drifted, events, judged_texts, judgments
 from annotator.store import labels as record
@@ -69,10 +70,11 @@ class Affected:
         return present is not None and len(evidence_now(self.label, present)) == len(self.label.evidence)
 
 
-def against(workspace: Workspace, gold: GoldSet) -> list[Drifted]:
-    """Return what of the gold set drifted, by chunk id; the chunk table as of the last sync.
+def against(workspace: Workspace, gold: GoldSet, *, live: bool = False) -> list[Drifted]:
+    """Return what of the gold set drifted, by chunk id; the chunk table as of the last sync, or `live` as it is now.
 
-    Without hashes (bare judgments) only missing ids can be told.
+    Without hashes (bare judgments) only missing ids can be told. With `live`, raises what `live_texts.standing` does;
+    a table that is searched in place is as it was when its chunks were last looked at.
     """
     found: dict[tuple[str, str], list[str]] = {}
     documents: dict[str, str] = {}
@@ -81,8 +83,11 @@ def against(workspace: Workspace, gold: GoldSet) -> list[Drifted]:
             found.setdefault((label.chunk_id, label.sha256), []).append(query_id)
             documents[label.chunk_id] = label.doc_id
     in_place.look_up(workspace, documents)
+    now = None
+    if live and not in_place.is_on(workspace):
+        now = standing(workspace, documents.keys(), {sha256 for _, sha256 in found})
     with workspace.read() as connection:
-        return _drifted(connection, found, documents, gold.texts)
+        return _drifted(connection, found, documents, gold.texts, now)
 
 
 def affected(workspace: Workspace, who: str = "") -> list[Affected]:
@@ -188,17 +193,20 @@ def _drifted(
     found: Mapping[tuple[str, str], Sequence[str]],
     documents: Mapping[str, str],
     texts: Mapping[str, str],
+    now: Standing | None = None,
 ) -> list[Drifted]:
-    """Compare (chunk id, hash) → query ids with the table. Texts come from the workspace, else from `texts` by id."""
-    live = corpus.chunks(connection, (chunk_id for chunk_id, _ in found))
+    """Compare (chunk id, hash) → query ids with the table: as it stands now, where given, else the workspace's copy.
+
+    Texts judged come from the workspace, else from `texts` by id.
+    """
+    live = corpus.chunks(connection, (chunk_id for chunk_id, _ in found)) if now is None else now.by_id
     suspect = [
         (chunk_id, sha256)
         for chunk_id, sha256 in sorted(found)
         if chunk_id not in live or (sha256 and live[chunk_id].sha256 != sha256)
     ]
     kept = {(chunk.chunk_id, sha256): chunk.text for sha256, chunk in judged_texts.chunks(connection, suspect)}
-    elsewhere = corpus.ids_by_text(connection, (sha256 for _, sha256 in suspect if sha256))
-    moved = corpus.chunks(connection, (chunk_id for ids in elsewhere.values() for chunk_id in ids))
+    by_text = _by_text(connection, suspect) if now is None else now.by_text
     judged = (
         JudgedText(
             chunk_id,
@@ -209,7 +217,14 @@ def _drifted(
         )
         for chunk_id, sha256 in suspect
     )
-    return list(drift(judged, live, {sha256: [moved[one] for one in ids] for sha256, ids in elsewhere.items()}))
+    return list(drift(judged, live, by_text))
+
+
+def _by_text(connection: sqlite3.Connection, suspect: Iterable[tuple[str, str]]) -> dict[str, list[Chunk]]:
+    """Return the chunks of the workspace's copy that carry the texts of these, by hash."""
+    ids = corpus.ids_by_text(connection, (sha256 for _, sha256 in suspect if sha256))
+    found = corpus.chunks(connection, (chunk_id for some in ids.values() for chunk_id in some))
+    return {sha256: [found[one] for one in some] for sha256, some in ids.items()}
 
 
 def _seen(connection: sqlite3.Connection, keys: Iterable[Key]) -> Iterator[tuple[Key, GoldLabel]]:

@@ -111,7 +111,7 @@ def gold_set(workspace: Workspace, named: str = "") -> GoldSet:
 
     Raises NotFound, and InputError for a file that is none.
     """
-    if named and os.path.exists(named):
+    if named == "-" or (named and os.path.exists(named)):  # a dash is standard input
         return GoldSet.load(named)
     try:
         workspace.open()  # whoever compares two files needs no workspace

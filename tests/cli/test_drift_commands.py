@@ -12,7 +12,7 @@ import pytest
 
 from annotator.cli import main
 from annotator.model import Judgment, Query, text_hash
-from annotator.services import carry, drift
+from annotator.services import carry, drift, gold
 from annotator.store import judgments, queries
 from annotator.store.database import Workspace
 
@@ -80,7 +80,10 @@ def test_new_metadata_and_new_chunks_are_no_drift(command: Command, table: sqlit
     assert drifted(command)[0] == 0
 
 
-def test_deleted_edited_reused_and_moved_are_told_apart(command: Command, table: sqlite3.Connection) -> None:
+@pytest.mark.parametrize("synced", [True, False])
+def test_deleted_edited_reused_and_moved_are_told_apart_with_and_without_a_sync(
+    command: Command, table: sqlite3.Connection, synced: bool
+) -> None:
     table.execute("DELETE FROM chunks WHERE chunk_id = 'pay#1'")
     table.execute("UPDATE chunks SET text = replace(text, 'one and a half', 'one and a quarter') WHERE position = 1")
     table.execute(
@@ -88,7 +91,8 @@ def test_deleted_edited_reused_and_moved_are_told_apart(command: Command, table:
     )
     table.execute("UPDATE chunks SET chunk_id = 'cars/1' WHERE chunk_id = 'pay#4'")
     table.execute("UPDATE chunks SET text = replace(text, ' ', char(10) || '  ') WHERE chunk_id = 'pay#5'")
-    command("sync")
+    if synced:
+        command("sync")
     code, out = command("drift", "--json")
     found = json.loads(out)
     assert code == 1
@@ -100,14 +104,43 @@ def test_deleted_edited_reused_and_moved_are_told_apart(command: Command, table:
     assert found["missing"][0]["query_ids"] == ["q1"]
 
 
+@pytest.mark.parametrize("synced", [True, False])
 def test_ids_that_swapped_their_texts_are_reused_and_say_where_the_text_went(
-    command: Command, table: sqlite3.Connection
+    command: Command, table: sqlite3.Connection, synced: bool
 ) -> None:
     table.execute("UPDATE chunks SET text = ? WHERE chunk_id = 'pay#1'", (TEXTS["pay#5"],))
     table.execute("UPDATE chunks SET text = ? WHERE chunk_id = 'pay#5'", (TEXTS["pay#1"],))
-    command("sync")
+    if synced:
+        command("sync")
     found = json.loads(command("drift", "--json")[1])
     assert [(row["chunk_id"], row["to"]) for row in found["reused"]] == [("pay#1", "pay#5"), ("pay#5", "pay#1")]
+
+
+def test_looking_at_the_live_table_takes_nothing_over(command: Command, table: sqlite3.Connection) -> None:
+    table.execute("DELETE FROM chunks WHERE chunk_id = 'pay#1'")
+    assert drifted(command)[0] == 1
+    assert json.loads(command("status", "--json")[1])["chunks"] == 5
+    assert json.loads(command("sync", "--json")[1])["removed"] == 1
+
+
+@pytest.mark.parametrize("fault", ["DROP TABLE chunks", "INSERT INTO chunks VALUES (x'00', 'pay', 9, 'In bytes.')"])
+def test_where_the_live_table_cannot_be_read_the_last_sync_counts_and_that_is_said(
+    command: Command, table: sqlite3.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str
+) -> None:
+    table.execute(fault)
+    assert main(["--home", str(tmp_path / "home"), "drift"]) == 0
+    assert "the last sync counts" in capsys.readouterr().err
+
+
+def test_an_id_with_two_texts_is_left_to_the_sync(
+    command: Command, table: sqlite3.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in TEXTS.items()), "utf-8")
+    command("connect", str(rows))
+    rows.write_text(rows.read_text("utf-8") + '{"id": "pay#1", "text": "Another text."}\n', "utf-8")
+    assert main(["--home", str(tmp_path / "home"), "drift"]) == 0
+    assert "'pay#1' twice" in capsys.readouterr().err
 
 
 def test_a_gold_set_by_number_path_and_without_hashes(
@@ -124,6 +157,27 @@ def test_a_gold_set_by_number_path_and_without_hashes(
     captured = capsys.readouterr()
     assert "1 missing, 0 changed" in captured.out
     assert "no hashes" in captured.err
+
+
+def test_a_version_is_known_by_its_tag(command: Command, table: sqlite3.Connection, tmp_path: Path) -> None:
+    gold.tag(Workspace(tmp_path / "home"), "Ana", "ci", 1)
+    run = tmp_path / "run.trec"
+    run.write_text("q1 Q0 pay#1 1 2.0 r\n", "utf-8")
+    assert drifted(command, "--gold", "ci")[0] == 0
+    assert json.loads(command("evaluate", "--gold", "ci", "--run", str(run), "--json")[1])["gold"]["version"] == 1
+    assert command("evaluate", "--gold", "prod", "--run", str(run))[0] == 2
+
+
+def test_the_span_level_reads_the_texts_of_the_workspace_that_is_named(
+    command: Command, table: sqlite3.Connection, tmp_path: Path
+) -> None:
+    run, release = tmp_path / "run.json", str(tmp_path / "home" / "releases" / "pay-v1")
+    run.write_text('{"q1": ["pay#5", "pay#1"]}', "utf-8")
+    span = ("--run", str(run), "--level", "span", "--json")
+    for named in ("1", release):
+        measures = json.loads(command("evaluate", "--gold", named, *span)[1])["runs"][0]["measures"]
+        assert (measures["RR@5"], measures["R@5"]) == (0.5, 0.25)  # one of four relevant texts, at rank 2
+    assert main(["evaluate", "--gold", release, *span]) == 2
 
 
 def test_evaluate_warns_where_it_can_know_that_judged_chunks_are_others_now(
