@@ -45,6 +45,9 @@ def text_hash(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+_KINDS: Final = {int: "a number", float: "a number", bool: "true or false", type(None): "null", list: "a list"}
+
+
 def id_fault(value: object) -> str:
     """Say why the value cannot be an id, or return "" when it can.
 
@@ -52,7 +55,8 @@ def id_fault(value: object) -> str:
     over 500 characters, control characters, lone surrogates.
     """
     if not isinstance(value, str):
-        return f"id is a {type(value).__name__}, not text"
+        kind = _KINDS.get(type(value), f"a {type(value).__name__}")
+        return f"id is {kind}, not text"
     if value.isprintable() and 0 < len(value) <= MAX_ID_LENGTH and not value.isspace():
         return ""
     if not value.strip():

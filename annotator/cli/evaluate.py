@@ -72,6 +72,7 @@ def command(
     gc.disable()
     from annotator.gold.chunkfile import read_chunks
     from annotator.gold.goldset import GoldSet
+    from annotator.gold.textfile import name_of
     from annotator.metrics.evaluation import Evaluation, evaluate
     from annotator.metrics.gate import read_gate
     from annotator.metrics.report import report
@@ -100,12 +101,13 @@ def command(
         evaluation = evaluate(gold_set, run, k=cuts, threshold=threshold, by=by, level=level, chunks=texts)
         if not gold_set.judged_queries:
             raise InputError(
-                f"Every query of {gold} is marked unanswerable: nothing to score.",
+                f"Every query of {name_of(gold)} is marked unanswerable: nothing to score.",
                 hint="Measures need at least one query with a judged chunk.",
             )
         if not evaluation.counts["answered"]:
             raise InputError(
-                f"{path} shares no query with {gold}: nothing to score.", hint="Are the query ids written alike?"
+                f"{name_of(path)} shares no query with {name_of(gold)}: nothing to score.",
+                hint="Are the query ids written alike?",
             )
         return evaluation
 

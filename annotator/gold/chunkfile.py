@@ -8,7 +8,7 @@ from typing import Final
 
 from annotator.errors import InputError, Problem
 from annotator.gold.tablefile import find_columns, header_of, table_rows
-from annotator.gold.textfile import read_text
+from annotator.gold.textfile import name_of, read_text
 from annotator.model import Chunk, id_fault
 
 __all__ = ["read_chunks"]
@@ -25,7 +25,7 @@ def read_chunks(path: str) -> dict[str, Chunk]:
 
     Raises InputError listing every fault; the same id with another text is one.
     """
-    text = read_text(path)
+    text, path = read_text(path), name_of(path)
     chunks: dict[str, Chunk] = {}
     problems: list[Problem] = []
     for line, fields in _json_rows(text, path, problems) if text.lstrip().startswith("{") else _table_rows(text, path):

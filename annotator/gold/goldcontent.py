@@ -89,14 +89,15 @@ class GoldContent:
         whole = isinstance(value, int) and not isinstance(value, bool)
         whole |= isinstance(value, float) and value.is_integer()
         whole |= isinstance(value, str) and _WHOLE.fullmatch(value.strip()) is not None
+        mend = f"Write {low} to {high}."
         if not whole:
             message = f"grade of ({query_id}, {chunk_id}) is not a whole number"
-            self.fault(message, line, "grade", value, f"Write {low} to {high}.")
+            self.fault(message, line, "grade", value, mend)
             return None
         number = value if isinstance(value, int) else int(float(str(value)))
         if low <= number <= high:
             return number
-        self.fault(f"grade of ({query_id}, {chunk_id}) is outside {low} to {high}", line, "grade", value)
+        self.fault(f"grade of ({query_id}, {chunk_id}) is outside {low} to {high}", line, "grade", value, mend)
         return None
 
     def finish(self) -> GoldContent:

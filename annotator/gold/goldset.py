@@ -15,7 +15,7 @@ from os import PathLike
 from annotator.errors import InputError, NotFound, Problem
 from annotator.gold.goldcontent import GoldContent
 from annotator.gold.goldfiles import read_gold, read_pairs
-from annotator.gold.textfile import decode, read_bytes
+from annotator.gold.textfile import decode, name_of, read_bytes
 from annotator.model import GoldLabel, GoldQuery
 
 __all__ = ["GoldSet"]
@@ -50,7 +50,8 @@ class GoldSet:
         data = read_bytes(place)
         if data.startswith(ZIP_MAGIC):
             return cls._from_release(place, data)
-        return cls._from_content(read_gold(decode(data, place), place), _stem(place), None, sha256(data).hexdigest())
+        file = name_of(place)
+        return cls._from_content(read_gold(decode(data, file), file), _stem(file), None, sha256(data).hexdigest())
 
     @classmethod
     def of(cls, judgments: Mapping[str, object], name: str = "gold") -> GoldSet:
@@ -142,7 +143,7 @@ def _stem(place: str) -> str:
     name = os.path.basename(place.rstrip("/\\")) or place
     for ending in (".gz", ".zip", ".jsonl", ".json", ".yaml", ".yml", ".tsv", ".csv", ".qrels", ".txt"):
         name = name.removesuffix(ending)
-    return "standard input" if name == "-" else name
+    return name
 
 
 def _check_sums(place: str, files: Mapping[str, bytes]) -> None:

@@ -10,12 +10,17 @@ from typing import Final
 
 from annotator.errors import InputError, Problem
 
-__all__ = ["decode", "read_bytes", "read_text", "unpack"]
+__all__ = ["decode", "name_of", "read_bytes", "read_text", "unpack"]
 
 GZIP_MAGIC = b"\x1f\x8b"
 SMALL: Final = 2**26
 MOST_EXPANSION: Final = 200
 """What unpacks to more, relative to its size, was made to fill the memory; small files may."""
+
+
+def name_of(path: str | PathLike[str]) -> str:
+    """Return what a file is called in messages: `-` is standard input."""
+    return "standard input" if str(path) == "-" else str(path)
 
 
 def read_bytes(path: str | PathLike[str]) -> bytes:
@@ -30,8 +35,8 @@ def read_bytes(path: str | PathLike[str]) -> bytes:
             with open(name, "rb") as file:
                 data = file.read()
     except OSError as error:
-        raise InputError(f"Cannot read {name}: {error.strerror or error}.") from error
-    return unpack(data, name)
+        raise InputError(f"Cannot read {name_of(name)}: {error.strerror or error}.") from error
+    return unpack(data, name_of(name))
 
 
 def unpack(data: bytes, file: str) -> bytes:
@@ -79,4 +84,4 @@ def decode(data: bytes, file: str) -> str:
 
 def read_text(path: str | PathLike[str]) -> str:
     """Read a file as text. Raises InputError when it cannot be read or is not UTF-8 or marked UTF-16."""
-    return decode(read_bytes(path), str(path))
+    return decode(read_bytes(path), name_of(path))

@@ -14,7 +14,7 @@ from math import inf, isfinite
 from typing import Any, Final
 
 from annotator.errors import InputError, Problem
-from annotator.gold.textfile import read_text
+from annotator.gold.textfile import name_of, read_text
 from annotator.metrics.compare import FEWEST_FOR_5_PERCENT, p_words, randomisation_p
 from annotator.metrics.evaluation import Evaluation, mean
 from annotator.metrics.measures import parse
@@ -88,7 +88,7 @@ class Verdict:
 
 def read_gate(path: str) -> tuple[Rule, ...]:
     """Read a gate file. Raises InputError naming every unknown key, severity and misplaced value."""
-    return parse_gate(read_text(path), path)
+    return parse_gate(read_text(path), name_of(path))
 
 
 def parse_gate(text: str, path: str) -> tuple[Rule, ...]:

@@ -87,7 +87,9 @@ def list_faults(
             )
         if scores and not isfinite(scores[place]):
             kind = "not a number" if scores[place] != scores[place] else "infinite"
-            problems.append(fault(f"score of ({query_id}, {chunk_id}) is {kind}", "score", str(scores[place])))
+            problems.append(
+                fault(f"score of ({query_id}, {chunk_id}) is {kind}", "score", str(scores[place]), "Write a number.")
+            )
     return problems
 
 

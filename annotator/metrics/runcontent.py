@@ -132,7 +132,7 @@ def score_of(content: RunContent, query_id: str, chunk_id: object, value: object
             return float(value)
         except OverflowError:
             return float("inf")
-    mend = "Use a decimal point." if isinstance(value, str) and "," in value else ""
+    mend = "Use a decimal point." if isinstance(value, str) and "," in value else "Write a number."
     content.fault(f"score of ({query_id}, {chunk_id}) is not a number", line, "score", value, mend)
     return 0.0
 

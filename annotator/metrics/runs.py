@@ -8,7 +8,7 @@ from hashlib import sha256
 from os import PathLike
 
 from annotator import model
-from annotator.gold.textfile import decode, read_bytes, unpack
+from annotator.gold.textfile import decode, name_of, read_bytes, unpack
 from annotator.metrics.runcontent import Kept
 from annotator.metrics.runfiles import read_rankings, read_run
 from annotator.metrics.trecrun import read_regular_trec
@@ -32,7 +32,7 @@ class Run(model.Run):
         # a pipe, as standard input is, can be read only once, so it goes the way that reads everything
         regular = read_regular_trec(place, kept) if place != "-" and os.path.isfile(place) else None
         if regular is None:
-            return cls.from_bytes(read_bytes(place), place, name)
+            return cls.from_bytes(read_bytes(place), name_of(place), name)
         content, digest = regular
         return cls(name or _stem(place), content.queries, {}, digest, tuple(content.warnings))
 
@@ -59,4 +59,4 @@ def _stem(place: str) -> str:
     name = os.path.basename(place)
     for ending in (".gz", ".jsonl", ".json", ".trec", ".run", ".tsv", ".csv", ".txt"):
         name = name.removesuffix(ending)
-    return "standard input" if name == "-" else name
+    return name

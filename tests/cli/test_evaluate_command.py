@@ -73,6 +73,13 @@ def test_a_dash_reads_standard_input(folder: Path) -> None:
     assert json.loads(done.stdout)["runs"][0]["name"] == "standard input"
 
 
+@pytest.mark.parametrize("arguments", [("--gold", "-", "--run", "run.trec"), ("--gold", "gold.jsonl", "--run", "-")])
+def test_faults_of_standard_input_name_it(folder: Path, arguments: tuple[str, ...]) -> None:
+    done = call(folder, *arguments, stdin="q1 Q0 a\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "  standard input, line 1: 3 columns instead of" in done.stderr
+
+
 def test_runs_of_one_name_are_told_apart_by_their_path(folder: Path) -> None:
     (folder / "old").mkdir()
     (folder / "old" / "run.trec").write_text(RUN, "utf-8")

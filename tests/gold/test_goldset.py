@@ -231,7 +231,7 @@ def test_queries_without_judgments_are_named_and_left_out(tmp_path: Path) -> Non
         ("query_id\tchunk_id\tgrade\nq\ta\n", "line 2: 2 cells, fewer than the header has"),
         ('query_id,chunk_id,grade\nq,"a,1\n', "broken quoting"),
         ('{"query_id":"q","gold":[{"relevance":1}]}\n', "line 1, field chunk_id"),
-        ('{"query_id":7,"gold":[]}\n', "line 1, field query_id: id is a int, not text (found '7'). Quote it"),
+        ('{"query_id":7,"gold":[]}\n', "line 1, field query_id: id is a number, not text (found '7'). Quote it"),
         ('{"query_id":"q","gold":[]}\n{"query_id":"q","gold":[]}\n', "line 2, field query_id: query q is given twice"),
         ('{"query_id":"q","gold":{"a":1}}\n', "line 1, field gold: not a list of labels"),
         ('{"query_id":"q","gold":[],"slice":{"domain":3}}\n', "line 1, field slice"),

@@ -78,7 +78,7 @@ def test_a_function_may_return_pairs_and_numbers_of_other_libraries() -> None:
         ("refunds#1", "answered 'refunds#1'"),
         ({"hits": []}, "answered {'hits'"),
         ({"results": {"a": 1}}, "answered"),
-        ([1, 2], "id is a int"),
+        ([1, 2], "id is a number"),
         (["a", "a"], "duplicate chunk a"),
         (["a\nb"], "control character"),
         (["\ud800"], "surrogate"),

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from annotator.errors import InputError, Problem, as_written
 from annotator.gold.tablefile import QRELS_LINE, header_of
-from annotator.gold.textfile import decode, read_bytes, unpack
+from annotator.gold.textfile import decode, name_of, read_bytes, unpack
 
 __all__ = ["ImportFile", "Source", "flag_of", "named_columns", "open_file", "text_fault"]
 
@@ -92,7 +92,7 @@ def open_file(source: Source, columns: Iterable[str]) -> ImportFile:
         name, data = source
         text = decode(unpack(data, name), name)
     else:
-        name = "standard input" if str(source) == "-" else str(source)
+        name = name_of(source)
         text = decode(read_bytes(source), name)
     if not text.strip():
         raise InputError(f"{name} is empty.", hint="Choose a file with at least one row.")

@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import chain, islice
 
 from annotator.errors import InputError
-from annotator.gold.textfile import decode, read_bytes, unpack
+from annotator.gold.textfile import decode, name_of, read_bytes, unpack
 from annotator.metrics.runfiles import read_run
 from annotator.model import Run, id_fault
 from annotator.services import in_place
@@ -65,7 +65,7 @@ def _read(source: Source, name: str, meta: Mapping[str, object]) -> Run:
     if isinstance(source, tuple):
         file, data = source[0], unpack(source[1], source[0])
     else:
-        file, data = "standard input" if str(source) == "-" else str(source), read_bytes(source)
+        file, data = name_of(source), read_bytes(source)
     content = read_run(decode(data, file), file)
     return Run(name, content.queries, {**content.meta, **meta}, sha256(data).hexdigest(), tuple(content.warnings))
 
