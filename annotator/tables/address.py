@@ -106,7 +106,8 @@ def refuse_password(url: str) -> None:
     if any(value and not _VARIABLE.fullmatch(value) for value in [password if colon else "", *named]):
         raise InputError(
             "The address holds a password, which would be stored in the workspace.",
-            hint="Put it into an environment variable and name that, e.g. postgresql://reader:${DB_PASSWORD}@host/db.",
+            hint="Put it into an environment variable and name that: postgresql://reader:${DB_PASSWORD}@host/db. "
+            "On a command line the address stands in single quotes.",
         )
 
 

@@ -28,6 +28,14 @@ _WAYS = {
     _LIVE: "For tables too large for that: its own server searches, and only what people were shown is kept here.",
 }
 _LOOKED = "connection.url"
+_PLACES = (
+    ("PostgreSQL, also tables of LangChain, LlamaIndex, Haystack", "postgresql://reader:${DB_PASSWORD}@host/database"),
+    ("SQLite, sqlite-vec", "sqlite:////folder/handbook.db"),
+    ("A file: JSON Lines, CSV, TSV, Parquet, DuckDB", "/folder/chunks.jsonl"),
+    ("A folder: Chroma, LanceDB, Qdrant (local), Parquet files", "/folder/chroma"),
+    ("OpenSearch, Elasticsearch", "opensearch://reader:${PASSWORD}@host:9200/index?tls=true"),
+    ("Qdrant server", "qdrant://host:6333/collection?tls=true&api_key=${KEY}"),
+)
 
 
 def show(session: Session) -> None:
@@ -70,11 +78,7 @@ def _choose(session: Session, *, again: bool) -> None:
         url = st.text_input(
             "Address",
             key="connection.address",
-            placeholder="postgresql://reader:${DB_PASSWORD}@host/db, sqlite:///folder/handbook.db, a file or a folder",
-            help="Files: `.jsonl`, `.csv`, `.tsv`, `.parquet`, `.duckdb`. Folders: Chroma, LanceDB, Qdrant (local), "
-            "Parquet files. Servers: `postgresql://`, `opensearch://`, `elasticsearch://`, `qdrant://`. "
-            "The table is only ever read. A password is named, not written: `${DB_PASSWORD}` stands for "
-            "the environment variable of the server this app runs on.",
+            placeholder=_PLACES[0][1],
         ).strip()
     with button:
         seen = bool(url) and st.session_state.get(_LOOKED) == url
@@ -84,6 +88,14 @@ def _choose(session: Session, *, again: bool) -> None:
         )  # fmt: skip
     if seen:
         _look(session, url)
+    elif not url:
+        blocks.table(("Where the chunks are", "Address"), _PLACES)
+        text.line(
+            [
+                "The table is only ever read.",
+                "Paths, and variables such as ${DB_PASSWORD}, are those of the machine this app runs on.",
+            ]
+        )
 
 
 def _look_at() -> None:

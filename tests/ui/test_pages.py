@@ -439,6 +439,13 @@ def test_a_judged_chunk_that_changed_is_listed_as_drift_and_on_home(demo: Worksp
 # Settings
 
 
+def test_what_can_be_connected_is_shown_until_an_address_is_typed(empty: Workspace, visit: Visit) -> None:
+    app = visit("settings")
+    assert "postgresql://reader:${DB_PASSWORD}@host/database" in shown(app)
+    sound(app.text_input(key="connection.address").input("a.csv").run())
+    assert "postgresql://" not in shown(app)
+
+
 def test_a_table_is_looked_at_before_it_is_connected_and_synced(empty: Workspace, visit: Visit, tmp_path: Path) -> None:
     table = tmp_path / "manual.jsonl"
     rows = [{"key": f"m{n}", "wording": f"Sentence number {n}."} for n in range(7)]
