@@ -36,8 +36,9 @@ _FILES = Path(__file__).parent / "component"
 
 
 def script() -> str:
-    """Return the component's JavaScript, which is one module in two files."""
-    return "".join((_FILES / name).read_text("utf-8") for name in ("live.js", "workbench.js"))
+    """Return the component's JavaScript, which is one module in five files."""
+    parts = ("nodes.js", "queue.js", "list.js", "live.js", "workbench.js")
+    return "".join((_FILES / name).read_text("utf-8") for name in parts)
 
 
 _component = st.components.v2.component(

@@ -1,6 +1,6 @@
 // The chunk being read beside its row in the live table: how old the text is, whether it still stands there, and
 // taking over what changed. Looking happens when somebody asks, or rests on a chunk where it costs next to nothing;
-// never while something waits to be saved. Joined with workbench.js, whose `make` and `button` it uses.
+// never while something waits to be saved. Joined with workbench.js, whose bench it belongs to.
 
 const REST_MS = 1500;
 const LOOKED_MS = 60_000;
@@ -32,7 +32,7 @@ class LiveRow {
   rested(id) {
     const { bench } = this;
     const item = bench.items.get(id);
-    if (id !== bench.selected || item.gone || bench.queue.length || document.hidden || !bench.data.at_a_glance) return;
+    if (id !== bench.selected || item.gone || !bench.queue.empty || document.hidden || !bench.data.at_a_glance) return;
     if (item.look && performance.now() - item.look.since < LOOKED_MS) return;
     item.look = { since: performance.now() };
     bench.setTrigger("look", { id, asked: false });

@@ -1,58 +1,10 @@
 // The grading loop: candidate list and reading pane in one element, so that what is shown and what a key grades are
-// one and the same. A grade shows at once and joins a queue; the queue is kept (here, in the browser's storage and as
-// component state) until the server says it is stored. All text from the corpus enters as text nodes.
+// one and the same. A grade shows at once and joins the queue (queue.js) until the server says it is stored. One module
+// with nodes.js, queue.js, list.js (the list's own look) and live.js.
 
-const RETRY_MS = 4000;
 const DRAFT_MS = 700;
-const ALIVE_MS = 5 * 60 * 1000;
 const UNDO_LIMIT = 50;
 const STIRS = ["pointermove", "keydown", "wheel"];
-
-const make = (tag, className = "", text = null) => {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text !== null) node.textContent = text;
-  return node;
-};
-
-const button = (className, text, onClick, title = "") => {
-  const node = make("button", className, text);
-  node.type = "button";
-  if (title) node.title = title;
-  // A double click is two clicks: only the first counts.
-  node.addEventListener("click", (event) => event.detail > 1 || onClick(event));
-  // Buttons must not take the focus from the text being read, or a later Space would press them again.
-  node.addEventListener("mousedown", (event) => event.preventDefault());
-  return node;
-};
-
-// A title of a row; where it is too long its last words stay, which tell chunks of one document apart.
-const titled = (text) => {
-  const node = make("span", "title");
-  node.dir = "auto";
-  node.title = text;
-  const at = text.indexOf(" ", Math.max(text.length - 16, 8));
-  const parts = at < 0 ? [text] : [text.slice(0, at), text.slice(at)];
-  node.append(...parts.map((part) => make("span", "", part)));
-  return node;
-};
-
-const newId = () =>
-  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-
-// Offsets travel in code points; the DOM counts UTF-16 units.
-const toUnits = (text) => {
-  if (!/[\ud800-\udbff]/.test(text)) return (offset) => offset;
-  const starts = [];
-  let unit = 0;
-  for (const character of text) {
-    starts.push(unit);
-    unit += character.length;
-  }
-  starts.push(unit);
-  return (offset) => starts[Math.min(offset, starts.length - 1)];
-};
-const toPoints = (text, unit) => [...text.slice(0, unit)].length;
 
 const isDark = (color) => {
   const [red, green, blue] = (color.match(/[\d.]+/g) ?? [255, 255, 255]).map(Number);
@@ -62,13 +14,6 @@ const isDark = (color) => {
 const EMPTY = { grade: null, judged: false, stale: false, reason: "", evidence: [] };
 const sameLabel = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-// Where the quotes stand in another wording of the text; those that are not in it are left out.
-const refit = (text, quotes) =>
-  quotes
-    .map(({ quote }) => [quote, text.indexOf(quote)])
-    .filter(([, at]) => at >= 0)
-    .map(([quote, at]) => ({ quote, start: toPoints(text, at), end: toPoints(text, at + quote.length) }));
-
 // The key as the table names it, also with Caps Lock on, on keyboards for other scripts, and where the digits need Shift.
 const named = (event) => {
   if (event.shiftKey || [...event.key].length > 1) return event.key;
@@ -77,37 +22,19 @@ const named = (event) => {
   return letter && event.key > "\x7f" ? letter.toLowerCase() : event.key.toLowerCase();
 };
 
-// Put text into a node as plain text with marks; spans in code points may overlap.
-const fill = (node, text, marks) => {
-  const units = toUnits(text);
-  const cuts = new Set([0, text.length]);
-  const ranges = marks.map(([kind, start, end]) => [kind, units(start), units(end)]);
-  for (const [, start, end] of ranges) cuts.add(start).add(end);
-  const edges = [...cuts].sort((a, b) => a - b);
-  node.replaceChildren();
-  for (let at = 0; at + 1 < edges.length; at += 1) {
-    const [start, end] = [edges[at], edges[at + 1]];
-    const kinds = ranges.filter((range) => range[1] <= start && range[2] >= end).map((range) => range[0]);
-    const piece = text.slice(start, end);
-    node.append(kinds.length ? make("mark", [...new Set(kinds)].join(" "), piece) : piece);
-  }
-};
-
 class Workbench {
   constructor(root) {
     this.root = root;
-    this.tab = newId();
-    this.queue = [];
+    this.queue = new Queue(this);
     this.history = [];
     this.items = new Map();
     this.order = [];
     this.selected = null;
     this.notice = "";
     this.list = null;
-    this.sent = 0;
     this.build();
     this.onKey = (event) => this.key(event);
-    this.onLeave = (event) => this.queue.length && event.preventDefault();
+    this.onLeave = (event) => this.queue.empty || event.preventDefault();
     // What is being written goes into the browser's storage at the last moment, and from there to the server.
     this.onHide = () => this.settleDraft();
     document.addEventListener("keydown", this.onKey);
@@ -115,12 +42,10 @@ class Workbench {
     window.addEventListener("pagehide", this.onHide);
     this.onResize = () => this.layout();
     window.addEventListener("resize", this.onResize);
-    // Who reads for long is still at work: the server hears of it now and then, so that the question stays theirs.
-    this.heard = performance.now();
-    this.onStir = () => this.stir();
+    this.onStir = () => this.queue.stir();
     for (const event of STIRS) document.addEventListener(event, this.onStir, { passive: true });
     this.timer = setInterval(() => {
-      this.retry();
+      this.queue.retry();
       this.layout();
     }, 1000);
   }
@@ -140,7 +65,7 @@ class Workbench {
   remember() {
     const focused = this.root.activeElement;
     const caret = focused && "selectionStart" in focused ? [focused.selectionStart, focused.selectionEnd] : null;
-    this.place = { list: this.rows.scrollTop, text: this.scroll.scrollTop, focused, caret, help: this.help.open };
+    this.place = { list: this.candidates.rows.scrollTop, text: this.scroll.scrollTop, focused, caret, help: this.help.open };
   }
 
   moveTo(root) {
@@ -152,7 +77,7 @@ class Workbench {
       this.help.close();
       this.help.showModal();
     }
-    this.rows.scrollTop = list;
+    this.candidates.rows.scrollTop = list;
     this.scroll.scrollTop = text;
     focused?.focus?.();
     if (caret) focused.setSelectionRange(...caret);
@@ -162,27 +87,7 @@ class Workbench {
 
   build() {
     this.bench = make("div", "bench");
-    this.rows = make("div", "rows");
-    this.rows.setAttribute("role", "listbox");
-    this.rows.setAttribute("aria-label", "Candidates");
-    this.rows.tabIndex = 0;
-    this.rows.addEventListener("keydown", (event) => {
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
-      event.preventDefault();
-      this.move(step);
-    });
-    this.foot = make("div", "listfoot");
-    this.counted = make("span", "quiet");
-    this.pager = make("span", "pager");
-    this.back = button("quiet", "‹", () => this.turn(this.data.page - 1, "last"), "Page before");
-    this.on = button("quiet", "›", () => this.turn(this.data.page + 1), "Next page");
-    for (const one of [this.back, this.on]) one.setAttribute("aria-label", one.title);
-    this.pageOf = make("span", "quiet");
-    this.pager.append(this.back, this.pageOf, this.on);
-    this.foot.append(this.counted, this.pager);
-    const list = make("section", "list");
-    list.append(this.rows, this.foot);
+    this.candidates = new CandidateList(this);
 
     this.titleLine = make("div", "titleline");
     this.idLine = make("div", "idline");
@@ -221,8 +126,6 @@ class Workbench {
       if (event.key === "Enter" && !event.isComposing) this.pasteQuote();
       if (event.key === "Escape") this.quoteBox.blur();
     });
-    this.status = make("div", "status");
-    this.status.setAttribute("role", "status");
     this.note = make("div", "note");
     this.note.setAttribute("role", "alert");
     this.others = make("div", "others");
@@ -231,14 +134,14 @@ class Workbench {
     const foot = make("footer", "footer");
     this.statusLine = make("div", "statusline");
     this.progress = make("div", "quiet progress");
-    this.statusLine.append(this.status, this.progress, this.note);
+    this.statusLine.append(this.queue.status, this.progress, this.note);
     foot.append(bar, this.reason, this.quotes, this.statusLine);
     this.pane = make("section", "pane");
     this.pane.append(this.titleLine, about, this.scroll, foot);
     this.empty = make("section", "pane empty");
     this.help = make("dialog", "help");
     this.help.setAttribute("aria-label", "Keys");
-    this.bench.append(list, this.pane, this.empty, this.help);
+    this.bench.append(this.candidates.box, this.pane, this.empty, this.help);
     this.root.append(this.bench);
   }
 
@@ -291,7 +194,7 @@ class Workbench {
       table.append(row);
     }
     this.help.append(make("h3", "", "Keys"), table, button("quiet close", "Close (Esc)", () => this.help.close()));
-    this.adoptLeftovers(data);
+    this.queue.adopt(data.who);
   }
 
   // ---- what the server says -----------------------------------------------------------------------------------
@@ -301,22 +204,17 @@ class Workbench {
     this.setTrigger = setTrigger;
     // Rows this element was said to hold come without their texts; should it not hold them, it asks for all.
     if (data.candidates.some((one) => one.text === undefined && this.items.get(one.id)?.version !== one.version)) {
-      this.send(false);
+      this.queue.send(false);
       return;
     }
     this.data = data;
     this.bench.classList.toggle("dark", isDark(getComputedStyle(this.bench).backgroundColor));
     this.buildOnce(data);
-    const answered = new Set([...data.ack, ...data.refused.map((one) => one[0])]);
-    const lost = this.queue.filter((one) => data.refused.some((refusal) => refusal[0] === one.id));
-    const waiting = this.queue.length;
-    this.queue = this.queue.filter((one) => !answered.has(one.id));
+    const lost = this.queue.settle(data);
     for (const one of lost) this.keepWords(one);
-    if (this.queue.length !== waiting) this.store();
     if (data.failure) this.say(data.failure, true);
     if (lost.length) this.say(data.refused.find((refusal) => refusal[0] === lost[lost.length - 1].id)[1], true);
-    if (data.saved_at && !this.queue.length) this.savedAt = data.saved_at;
-    if (!this.queue.length) this.history = data.history.slice();
+    if (this.queue.empty) this.history = data.history.slice();
 
     const fresh = data.list !== this.list;
     this.list = data.list;
@@ -346,16 +244,16 @@ class Workbench {
       }
       this.items.set(id, item);
     }
-    for (const one of this.queue) this.overlay(one, fresh);
+    for (const one of this.queue.waiting) this.overlay(one, fresh);
     if (fresh) {
-      this.renderList();
+      this.candidates.render();
       this.offerAlike(null);
       const named = this.order.includes(data.landing) ? data.landing : null;
       const first = named ?? this.firstOpen() ?? this.order[0] ?? null;
       this.select(this.landing === "last" ? this.order[this.order.length - 1] ?? null : first, this.landing === "last");
       this.landing = "";
     } else {
-      this.order.forEach((id) => this.badge(id));
+      this.order.forEach((id) => this.candidates.badge(id));
       this.offerAlike(this.items.get(this.offered));
       // A key must never grade a text that was not on the screen.
       if (changed) {
@@ -367,8 +265,8 @@ class Workbench {
     if (data.located) this.takeLocated(data.located);
     this.live.take(data.look, fresh);
     this.progress.textContent = data.progress;
-    this.renderFoot();
-    this.renderStatus();
+    this.candidates.renderFoot();
+    this.queue.render();
     if (fresh) requestAnimationFrame(() => this.layout());
   }
 
@@ -388,90 +286,13 @@ class Workbench {
   // A label was refused: what the person wrote with it is kept as a draft of the same chunk.
   keepWords(one) {
     if (one.kind === "undo" || !(one.reason || one.evidence.length)) return;
-    const { who, query_id, chunk_id, sha256, reason } = one;
+    const { query_id, chunk_id, sha256, reason } = one;
     if (one.kind === "judge" || one.evidence.length) {
-      const kept = { id: newId(), kind: "draft", who, query_id, chunk_id, sha256, reason, evidence: [] };
-      this.queue.push(kept);
-      setTimeout(() => this.send(), 0);
+      this.queue.add({ kind: "draft", query_id, chunk_id, sha256, reason, evidence: [] });
+      setTimeout(() => this.queue.send(), 0);
     }
     const item = query_id === this.data.query ? this.items.get(chunk_id) : null;
     if (item) item.draft = { reason, evidence: one.evidence };
-  }
-
-  adoptLeftovers(data) {
-    this.prefix = `annotator.queue/${encodeURIComponent(data.who)}/`;
-    let names = [];
-    try {
-      names = Object.keys(localStorage).filter((name) => name.startsWith(this.prefix));
-    } catch {
-      // The browser keeps nothing: then nothing was left over.
-    }
-    for (const name of names) {
-      try {
-        this.queue.push(...JSON.parse(localStorage.getItem(name)));
-      } catch {
-        // What cannot be read was never a queue of ours.
-      }
-      localStorage.removeItem(name);
-    }
-    if (this.queue.length) {
-      this.store();
-      setTimeout(() => this.send(), 0);
-    }
-  }
-
-  // ---- the queue ----------------------------------------------------------------------------------------------
-
-  push(operation) {
-    this.queue.push({ id: newId(), who: this.data.who, query_id: this.data.query, ...operation });
-    this.store();
-    this.send();
-    this.renderStatus();
-    return this.queue[this.queue.length - 1].id;
-  }
-
-  store() {
-    const name = this.prefix + this.tab;
-    try {
-      if (this.queue.length) localStorage.setItem(name, JSON.stringify(this.queue));
-      else localStorage.removeItem(name);
-    } catch {
-      // A full or forbidden storage costs the safety net only; the queue itself is in memory.
-    }
-  }
-
-  send(holds = true) {
-    this.sent += 1;
-    this.sentAt = performance.now();
-    this.heard = this.sentAt; // saving is a sign of life, too
-    const of = Object.fromEntries(this.order.map((id) => [id, this.items.get(id)?.version ?? ""]));
-    const has = holds ? { list: this.list, of } : null;
-    this.setState("queue", { n: this.sent, ops: this.queue.map(({ restores, ...rest }) => rest), has });
-  }
-
-  stir() {
-    if (!this.setTrigger || performance.now() - this.heard < ALIVE_MS) return;
-    this.heard = performance.now();
-    this.setTrigger("alive", Date.now());
-  }
-
-  retry() {
-    if (!this.queue.length || performance.now() - this.sentAt < RETRY_MS) return;
-    this.late = true;
-    this.send();
-    this.renderStatus();
-  }
-
-  renderStatus() {
-    const waiting = this.queue.filter((one) => one.kind !== "draft").length;
-    if (!this.queue.length) this.late = false;
-    let text = "";
-    if (this.late) text = `Not saved yet: ${this.queue.length} waiting, the server does not answer. Trying again…`;
-    else if (waiting) text = `Saving ${waiting}…`;
-    else if (this.savedAt) text = `Saved ${new Date(this.savedAt).toLocaleTimeString([], { hour12: false })}`;
-    if (this.status.textContent !== text) this.status.textContent = text;
-    this.status.classList.toggle("late", Boolean(this.late));
-    this.status.dataset.waiting = String(this.queue.length);
   }
 
   // An alarm stays for its time; what is only said goes with the next key.
@@ -483,47 +304,6 @@ class Workbench {
   }
 
   // ---- the list -----------------------------------------------------------------------------------------------
-
-  renderList() {
-    this.rowOf = new Map();
-    const rows = this.order.map((id, at) => {
-      const item = this.items.get(id);
-      const row = make("div", "row");
-      row.setAttribute("role", "option");
-      row.id = `row-${at}`;
-      row.dataset.id = id;
-      const head = make("div", "head");
-      const title = titled(item.title || item.doc || item.id);
-      head.append(make("span", "badge"), title, make("span", "quiet why", item.why), make("span", "staleflag"));
-      if (item.alike) {
-        const twin = make("span", "quiet twin", "≈ near-duplicate");
-        twin.title = "Says nearly the same as another chunk of this list";
-        head.append(twin);
-      }
-      const snippet = make("div", "snippet");
-      snippet.dir = "auto";
-      fill(snippet, item.snippet, item.snippet_spans.map(([start, end]) => ["hit", start, end]));
-      row.append(head, snippet);
-      row.addEventListener("click", () => this.select(id));
-      this.rowOf.set(id, row);
-      return row;
-    });
-    this.rows.replaceChildren(...rows);
-    this.rows.scrollTop = 0;
-    this.order.forEach((id) => this.badge(id));
-  }
-
-  badge(id) {
-    const row = this.rowOf.get(id);
-    const label = this.items.get(id).label;
-    const badge = row.querySelector(".badge");
-    const open = this.items.get(id).gone ? "removed" : "not judged";
-    const word = !label.judged ? open : label.grade === null ? "cannot judge" : this.data.words[label.grade];
-    const text = label.judged && label.grade !== null ? `${label.grade} ${word}` : word;
-    if (badge.textContent !== text) badge.textContent = text;
-    badge.className = `badge ${label.judged ? `g${label.grade ?? "x"}` : "open"}`;
-    row.querySelector(".staleflag").textContent = label.reopened ? "⚠ opened again" : label.outdated ? "⚠ text changed" : label.stale ? "⚠ stale" : "";
-  }
 
   firstOpen() {
     return this.order.find((id) => this.isOpen(id));
@@ -542,21 +322,16 @@ class Workbench {
 
   select(id, scroll = true) {
     if (this.selected && this.selected !== id) this.settleDraft();
-    this.rowOf?.get(this.selected)?.removeAttribute("aria-selected");
-    this.rows.removeAttribute("aria-activedescendant");
     this.pageDone = false;
     const moved = this.selected !== id;
     this.selected = id;
     this.pane.hidden = id === null;
     this.empty.hidden = id !== null;
+    this.candidates.mark(id, scroll);
     if (id === null) {
       this.empty.textContent = this.data.advice;
       return;
     }
-    const row = this.rowOf.get(id);
-    row.setAttribute("aria-selected", "true");
-    this.rows.setAttribute("aria-activedescendant", row.id);
-    if (scroll) row.scrollIntoView({ block: "nearest" });
     if (moved) {
       this.pendingCannot = false;
       // What is typed next must not end up with another chunk than the one it was begun for.
@@ -577,15 +352,6 @@ class Workbench {
   turn(page, landing = "") {
     this.landing = landing;
     this.setTrigger("page", page);
-  }
-
-  renderFoot() {
-    const { counted, page, pages, seconds } = this.data;
-    this.counted.textContent = seconds ? `${counted} · ${Math.max(1, Math.round(seconds * 1000))} ms` : counted;
-    this.pager.hidden = pages < 2;
-    this.back.disabled = page === 0;
-    this.on.disabled = page + 1 >= pages;
-    this.pageOf.textContent = `${page + 1} of ${pages}`;
   }
 
   // ---- the reading pane ---------------------------------------------------------------------------------------
@@ -710,7 +476,7 @@ class Workbench {
     if (!item || item.draft === undefined || item.draftSent === JSON.stringify(item.draft)) return;
     item.draftSent = JSON.stringify(item.draft);
     const { reason, evidence } = item.draft;
-    this.push({ kind: "draft", chunk_id: item.id, sha256: item.sha256, reason, evidence });
+    this.queue.push({ kind: "draft", chunk_id: item.id, sha256: item.sha256, reason, evidence });
   }
 
   evidence() {
@@ -813,10 +579,10 @@ class Workbench {
     const before = item.label;
     item.label = label;
     const { judged, ...fields } = label;
-    const id = this.push({ kind: "judge", chunk_id: item.id, sha256: item.sha256, seconds, ...fields });
+    const id = this.queue.push({ kind: "judge", chunk_id: item.id, sha256: item.sha256, seconds, ...fields });
     this.history.push({ id, chunk_id: item.id, before: before.judged ? before : null });
     if (this.history.length > UNDO_LIMIT) this.history.shift();
-    this.badge(item.id);
+    this.candidates.badge(item.id);
   }
 
   // The near-duplicates in this list of what was just graded, unless something was said about them already.
@@ -858,14 +624,14 @@ class Workbench {
     if (!last) return;
     this.offerAlike(null);
     const restores = last.before ?? EMPTY;
-    this.push({ kind: "undo", chunk_id: last.chunk_id, target: last.id, restores });
+    this.queue.push({ kind: "undo", chunk_id: last.chunk_id, target: last.id, restores });
     const item = this.items.get(last.chunk_id);
     if (item) {
       item.label = restores;
       item.draft = undefined;
     }
     if (this.order.includes(last.chunk_id)) {
-      this.badge(last.chunk_id);
+      this.candidates.badge(last.chunk_id);
       this.select(last.chunk_id);
       this.say("Undone.");
     } else {
