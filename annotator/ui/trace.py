@@ -21,6 +21,8 @@ _HEIGHT = 320
 _NAMES = {"route": "Route", "rewritten_query": "Rewritten query", "filters": "Filters", "reranker": "Reranker"}
 _OWN = ("latency_ms", "timed_out")
 _LONGEST = 300
+_LONGEST_NAME = 60
+_OTHERS = 12
 _LOST = 5
 
 
@@ -39,7 +41,10 @@ def show(found: Evaluation, query_id: str) -> None:
     blocks.pairs(_facts(answer))
     grades = found.gold.grades.get(query_id, {})
     lost = [(one, by) for one, by in answer.filtered_out if grades.get(one, 0) > 0]
-    said = [f"Filtered out{f' by {by}' if by else ''}: {one} ({_grade(grades[one])})" for one, by in lost[:_LOST]]
+    said = [
+        f"Filtered out{f' by {_cut(by, _LONGEST_NAME)}' if by else ''}: {one} ({_grade(grades[one])})"
+        for one, by in lost[:_LOST]
+    ]
     if len(lost) > _LOST:
         said.append(f"and {len(lost) - _LOST} more relevant chunks")
     if said:
@@ -65,7 +70,8 @@ def lists(found: Evaluation, query_id: str, known: Mapping[str, Chunk]) -> None:
         _list("Candidates", len(answer.candidates), "before the final list", rows)
     with right:
         rows = [
-            hits.row("", hits.badge(grades.get(one)), one, known.get(one), by) for one, by in answer.filtered_out[:MOST]
+            hits.row("", hits.badge(grades.get(one)), one, known.get(one), _cut(by, _LONGEST_NAME))
+            for one, by in answer.filtered_out[:MOST]
         ]
         _list("Filtered out", len(answer.filtered_out), "with the filter that did", rows)
 
@@ -83,7 +89,10 @@ def _facts(answer: RunQuery) -> list[Pair]:
         time = f"{took:,.{0 if took >= 10 else 1}f} ms" if isinstance(took, int | float) else ""
         facts.append(Pair("Time", ", ".join(part for part in (time, "ran out of time" if late else "") if part)))
     others = sorted(set(trace) - set(_NAMES) - set(_OWN))
-    return facts + [Pair(key.replace("_", " "), _said(trace[key])) for key in others[:12]]
+    facts += [Pair(_cut(key.replace("_", " "), _LONGEST_NAME), _said(trace[key])) for key in others[:_OTHERS]]
+    if len(others) > _OTHERS:
+        facts.append(Pair("and", f"{len(others) - _OTHERS:,} more in the file of the run"))
+    return facts
 
 
 def _said(value: object) -> str:
@@ -91,7 +100,11 @@ def _said(value: object) -> str:
         said = " · ".join(f"{name}: {_said(one)}" for name, one in value.items())
     else:
         said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+    return _cut(said, _LONGEST)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def _list(name: str, number: int, what: str, rows: Sequence[str]) -> None:

@@ -66,6 +66,17 @@ def test_what_the_retriever_did_stands_beside_the_gold(traced: Workspace, visit:
         assert (kept in page) is (kept != HOSTILE)
 
 
+def test_a_trace_of_many_and_long_names_is_cut_and_says_so(traced: Workspace, visit: Visit) -> None:
+    filtered = [{"chunk_id": "policy-refunds-v4#addenda", "filter": "f" * 5_000}]
+    row = {"query_id": "KW-001", "results": [], "filtered_out": filtered, "a" * 5_000: 1}
+    row |= {f"key {number:04}": number for number in range(1_500)}
+    importing.import_run(traced, "Ana", ("t.jsonl", json.dumps(row).encode()), name="wordy")
+    page = drill(visit, run="wordy")
+    assert "1,489 more in the file of the run" in page
+    assert "a" * 100 not in page
+    assert f"Filtered out by {'f' * 60}…: policy-refunds-v4#addenda" in page
+
+
 def test_a_run_without_a_trace_says_nothing_of_it(traced: Workspace, visit: Visit) -> None:
     importing.import_run(traced, "Ana", ("t.trec", b"KW-001 Q0 faq-billing#cancel 1 1.0 x\n"), name="bare")
     assert "What the retriever did" not in drill(visit, run="bare")
