@@ -25,6 +25,7 @@ __all__ = ["follow", "look_at", "show"]
 _AT = "review.at"
 _SAID = "review.said"
 _PRESSED = "review.pressed"
+_DRAWN = "review.drawn"
 _HELD_SECONDS = 0.7
 """A key that is held down repeats sooner than this; it must not decide the next pair as well."""
 _SHOWN = 200
@@ -201,6 +202,10 @@ def _decision(session: Session, found: Case, pairs: Sequence[tuple[str, str]]) -
         st.button("Back", key=f"{mark}:back", shortcut="k", disabled=before is None, on_click=_go, args=(before,))
         if st.button("Open in Annotate", key=f"{mark}:open", type="tertiary"):
             st.switch_page(shell.page("annotate"), query_params={"query": found.query.query_id})
+    if st.session_state.get(_DRAWN) != pair:
+        st.session_state[_DRAWN] = pair
+        if _PRESSED in st.session_state:  # what a held key sent while this was drawn was not meant for it
+            st.session_state[_PRESSED] = time.monotonic()
 
 
 def _settle(

@@ -59,7 +59,7 @@ def listing(session: Session, known: Sequence[Version]) -> None:
     with right:
         _download(session, chosen)
         st.html('<div class="an-line an-quiet">Score a run against it in continuous integration</div>')
-        st.code(_snippet(chosen), language="bash")
+        st.code(_snippet(chosen), language=None, wrap_lines=True)
 
 
 def _facts(chosen: Version) -> None:
@@ -132,8 +132,9 @@ def _snippet(chosen: Version) -> str:
     return (
         f"# {chosen.folder}, digest {chosen.digest[:12]}: keep the downloaded zip beside your code\n"
         f"python -m annotator verify {zip_name}\n"
-        f"python -m annotator evaluate --gold {zip_name} --run run.jsonl -k 5 -k 10 \\\n"
-        f"  --format json -o evaluation.json"
+        f"python -m annotator evaluate --gold {zip_name} --run run.jsonl --baseline live.jsonl -k 5 -k 10 \\\n"
+        f"  --gate gate.yaml --format json -o evaluation.json\n"
+        f"# exit code 0 ships, 1 blocks; gate.yaml holds your rules, live.jsonl the run of the retriever in use"
     )
 
 

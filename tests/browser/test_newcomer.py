@@ -20,6 +20,7 @@ pytestmark = pytest.mark.browser
 def picture(page: Page, name: str) -> None:
     if os.environ.get("ANNOTATOR_PICTURES") == "1":
         page.mouse.move(2, 2)
+        idle(page)
         page.wait_for_timeout(900)
         page.screenshot(path=ROOT / "docs" / f"{name}.png")
 
