@@ -9,6 +9,7 @@ import html
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from uuid import uuid4
 
 import streamlit as st
@@ -26,6 +27,7 @@ _AT = "review.at"
 _SAID = "review.said"
 _PRESSED = "review.pressed"
 _DRAWN = "review.drawn"
+_LISTED = "review.listed"
 _HELD_SECONDS = 0.7
 """A key that is held down repeats sooner than this; it must not decide the next pair as well."""
 _SHOWN = 200
@@ -95,6 +97,7 @@ def _list(waiting: Sequence[Unsettled], pairs: Sequence[tuple[str, str]], chosen
         return
     ids = [f"{one.query_id}\n{one.chunk_id}" for one in shown]
     key = choice.key("review.list", [*ids, "" if at is None else ids[at - first]])
+    st.session_state[_LISTED] = key
     with st.container(key="choice-review"):
         st.dataframe(
             {
@@ -103,7 +106,7 @@ def _list(waiting: Sequence[Unsettled], pairs: Sequence[tuple[str, str]], chosen
                 "Chunk": [one.chunk_id for one in shown],
             },
             key=key,
-            on_select=_choose,
+            on_select=partial(_choose, key, tuple(pairs[first : first + _SHOWN])),
             selection_mode="single-row",
             selection_default=None if at is None else {"selection": {"rows": [at - first]}},
             hide_index=True,
@@ -114,11 +117,11 @@ def _list(waiting: Sequence[Unsettled], pairs: Sequence[tuple[str, str]], chosen
                 "Grades": st.column_config.TextColumn(width=70),
             },
         )
-    st.session_state["review.listed"] = (key, tuple(pairs[first : first + _SHOWN]))
 
 
-def _choose() -> None:
-    key, pairs = st.session_state["review.listed"]
+def _choose(key: str, pairs: Sequence[tuple[str, str]]) -> None:
+    if key != st.session_state.get(_LISTED):
+        return  # a list that is no longer shown may still report the row it had
     rows = st.session_state[key]["selection"]["rows"]
     if rows and pairs[rows[0]] != st.session_state.get(_AT):  # a new list reports the row it was given, too
         _go(pairs[rows[0]])
@@ -244,6 +247,7 @@ def _settle(
     saved = blocks.moment(datetime.now(UTC).isoformat())
     st.session_state[_SAID] = ("good", f"Settled {chunk_id} for {query_id} as {grade} {word} · saved {saved}")
     st.session_state[_AT] = after
+    st.session_state.pop(_LISTED, None)
 
 
 def _gave(found: Case, grade: int, stale: bool) -> bool:
