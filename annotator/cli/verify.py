@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from annotator.cli import echo_json
+from annotator.cli import echo_json, shown
 
 __all__ = ["command"]
 
@@ -34,9 +34,11 @@ def command(ctx: click.Context, path: Path, as_json: bool) -> None:
             }
         )
     else:
-        click.echo(f"{found.name} version {found.version}: {'intact' if found.intact else 'NOT as it was released'}")
+        named = f"{found.name} version {found.version}" if found.name else found.path
+        click.echo(shown(f"{named}: {'intact' if found.intact else 'NOT as it was released'}"))
         for problem in found.problems:
             click.echo(f"  - {problem}")
-        click.echo(f"digest {found.digest}")
-        click.echo(counts_line(found.counts))
+        if found.digest:
+            click.echo(f"digest {found.digest}")
+            click.echo(counts_line(found.counts))
     ctx.exit(0 if found.intact else 1)

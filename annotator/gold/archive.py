@@ -19,9 +19,9 @@ from typing import BinaryIO, Final
 from uuid import uuid4
 
 from annotator.errors import Conflict, InputError, NotFound, StoreError
-from annotator.gold.textfile import MOST_EXPANSION, SMALL
+from annotator.gold.textfile import MOST_EXPANSION, SMALL, ZIP_MAGIC
 
-__all__ = ["FolderFiles", "pack", "read_release", "write_file", "write_folder", "write_zip"]
+__all__ = ["DamagedArchive", "FolderFiles", "pack", "read_release", "write_file", "write_folder", "write_zip"]
 
 LARGEST_ARCHIVE: Final = 2**31
 MOST_MEMBERS: Final = 100
@@ -31,6 +31,10 @@ _DAMAGE: Final = (
     *(NotImplementedError, RuntimeError),  # ways of packing that are not for us, encryption
 )
 """What the standard library raises for a damaged zip."""
+
+
+class DamagedArchive(InputError):
+    """A zip that is not whole, or not the bytes that were packed: it is no longer what was released."""
 
 
 class FolderFiles(Mapping[str, bytes]):
@@ -178,8 +182,11 @@ def _read_zip(path: Path, file: BinaryIO, size: int) -> dict[str, bytes]:
             _refuse_hostile(path, members, size)
             files = {member.filename: archive.read(member) for member in members}
     except _DAMAGE as error:
+        file.seek(0)
+        if file.read(len(ZIP_MAGIC)) == ZIP_MAGIC:
+            raise DamagedArchive(f"{path} cannot be unpacked: {error}.", hint="The zip is damaged.") from error
         raise InputError(
-            f"{path} cannot be unpacked: {error}.", hint="It is damaged, or neither a release folder nor its zip."
+            f"{path} cannot be unpacked: {error}.", hint="It is neither a release folder nor its zip."
         ) from error
     return _below_common_folder(files)
 

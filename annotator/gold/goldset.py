@@ -15,12 +15,10 @@ from os import PathLike
 from annotator.errors import InputError, NotFound, Problem
 from annotator.gold.goldcontent import GoldContent
 from annotator.gold.goldfiles import read_gold, read_pairs
-from annotator.gold.textfile import decode, name_of, read_bytes
+from annotator.gold.textfile import ZIP_MAGIC, decode, name_of, read_bytes
 from annotator.model import GoldLabel, GoldQuery
 
 __all__ = ["GoldSet"]
-
-ZIP_MAGIC = b"PK\x03\x04"
 
 
 @dataclass(frozen=True, slots=True)

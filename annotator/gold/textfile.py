@@ -10,9 +10,10 @@ from typing import Final
 
 from annotator.errors import InputError, Problem
 
-__all__ = ["decode", "name_of", "read_bytes", "read_text", "unpack"]
+__all__ = ["ZIP_MAGIC", "decode", "name_of", "read_bytes", "read_text", "unpack"]
 
 GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
 SMALL: Final = 2**26
 MOST_EXPANSION: Final = 200
 """What unpacks to more, relative to its size, was made to fill the memory; small files may."""

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from annotator.gold.archive import pack, read_release
+from annotator.gold.archive import DamagedArchive, pack, read_release
 from annotator.gold.release import CONTENT, FILES, SUMS, Tally, content_digest, rows, sums
 from annotator.model import text_hash
 
@@ -33,8 +33,14 @@ class Verification:
 
 
 def verify(path: Path) -> Verification:
-    """Recompute everything about a release folder or zip. Raises NotFound or InputError when it cannot be read."""
-    files = read_release(path)
+    """Recompute everything about a release folder or zip; a damaged zip is one problem.
+
+    Raises NotFound, and InputError for what is no release at all.
+    """
+    try:
+        files = read_release(path)
+    except DamagedArchive as error:
+        return Verification(str(path), "", None, "", {}, (f"{path.name}: {error}",))
     problems = [*_file_problems(files), *_sum_problems(files)]
     manifest = _manifest(files)
     digest, counts = "", {}

@@ -102,6 +102,6 @@ def _findings(evaluation: Evaluation, answer: RunQuery, drifted: Collection[str]
     stale = tuple(chunk_id for chunk_id in top if chunk_id in old or chunk_id in drifted)
     if stale:
         yield Finding(query_id, "stale", stale, top.index(stale[0]) + 1)
-    if relevant and not lost and ranks[-1] > len(relevant) and len(relevant) < len(top) / 2:
-        # all is there, but noise stands before evidence and makes up most of the list
+    if relevant and not lost and len(relevant) < len(top) / 2:
+        # all is there, and most of what is handed on with it is noise, whatever stands first
         yield Finding(query_id, "noisy", tuple(chunk_id for chunk_id in top if chunk_id not in relevant), None)

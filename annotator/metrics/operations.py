@@ -1,6 +1,7 @@
 """How the retriever ran, from the trace and the lists: latency, time-outs, empty lists, stale and filtered chunks.
 
-All rates are shares of queries. What the run does not tell is None, never 0.
+All rates are shares of queries. What the run does not tell is None, never 0; a run that says of any query whether it
+timed out says that no other did.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def operation(name: str, evaluation: Evaluation, query_ids: Collection[str] | No
         return percentile(latencies(evaluation, asked), 50 if name == "latency_p50_ms" else 95)
     answers = [evaluation.run.queries.get(query_id, RunQuery(query_id)) for query_id in asked]
     if name == "timeout_rate":
-        return _share([told for answer in answers if isinstance(told := answer.trace.get("timed_out"), bool)])
+        told = any(isinstance(one.trace.get("timed_out"), bool) for one in evaluation.run.queries.values())
+        answered = [answer for answer in answers if answer.query_id in evaluation.run.queries]
+        return _share([answer.trace.get("timed_out") is True for answer in answered]) if told else None
     if name == "empty_rate":
         return _share([not answer.chunk_ids for answer in answers])
     if name == "filtered_gold_rate":

@@ -112,6 +112,15 @@ def test_one_altered_byte_anywhere_in_the_zip_is_found(zipped: Path, data: st.Da
         assert not verify(zipped).intact
 
 
+def test_a_zip_cut_short_or_damaged_inside_is_not_intact_and_says_so(zipped: Path) -> None:
+    original = zipped.read_bytes()
+    for damaged in (original[: len(original) // 2], original[:100] + b"~" + original[101:]):
+        zipped.write_bytes(damaged)
+        found = verify(zipped)
+        assert not found.intact
+        assert "The zip is damaged" in found.problems[0]
+
+
 def test_a_zip_packed_by_another_program_is_told_apart_from_altered_files(tmp_path: Path) -> None:
     found = verify(rezip(tmp_path / "again.zip", {f"policies-v3/{name}": data for name, data in release().items()}))
     assert [problem.split(":")[1].split(" or")[0] for problem in found.problems] == [" packed by another program"]
@@ -143,9 +152,9 @@ def test_a_forged_release_with_fitting_checksums_is_still_found(folder: Path) ->
 def test_nothing_and_something_else_cannot_be_verified(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         verify(tmp_path / "nowhere")
-    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 and then nothing")
-    with pytest.raises(InputError, match="cannot be unpacked"):
-        verify(tmp_path / "a.zip")
+    (tmp_path / "notes.zip").write_text("not packed at all")
+    with pytest.raises(InputError, match="neither a release folder nor its zip"):
+        verify(tmp_path / "notes.zip")
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "sea.jpg").write_bytes(b"")
     with pytest.raises(InputError, match="not a release"):

@@ -65,10 +65,13 @@ def test_a_query_missing_from_the_run_came_back_empty() -> None:
     assert [(finding.query_id, finding.kind) for finding in diagnose(evaluation)] == [("q", "empty")]
 
 
-def test_noise_before_evidence_is_noisy_and_after_it_is_not() -> None:
-    rows = [{"query_id": "p", "results": list("wxyza")}, {"query_id": "q", "results": list("awxyz")}]
-    evaluation = traced({"p": {"a": 1}, "q": {"a": 1}}, rows, k=5)
-    assert kinds(diagnose(evaluation)) == [("noisy", ("w", "x", "y", "z"), None)]
+def test_a_list_with_all_evidence_and_mostly_other_chunks_is_noisy_wherever_the_evidence_stands() -> None:
+    lists = {"p": list("wxyza"), "q": list("awxyz"), "r": ["a"], "s": ["a", "x"], "t": list("wxyzv")}
+    rows = [{"query_id": query_id, "results": found} for query_id, found in lists.items()]
+    evaluation = traced({query_id: {"a": 1} for query_id in lists}, rows, k=5)
+    noise = ("w", "x", "y", "z")
+    found = [(one.query_id, one.kind, one.chunk_ids) for one in diagnose(evaluation)]
+    assert found == [("p", "noisy", noise), ("q", "noisy", noise), ("t", "missing", ("a",))]
 
 
 def test_a_top_full_of_relevant_chunks_buries_nothing() -> None:
@@ -93,6 +96,14 @@ def test_recall_at_two_cut_offs_tells_ranking_from_discovery() -> None:
     assert "ranking is weak" in reading(evaluate(gold, Run.of({"q": [*deep, "a"]}), k=[5, 50]))
     assert "discovery is weak" in reading(evaluate(gold, Run.of({"q": deep}), k=[5, 50]))
     assert reading(evaluate(gold, Run.of({"q": ["a"]}), k=[5, 50])) == ""
+
+
+def test_a_run_that_tells_only_of_time_outs_that_happened_tells_that_no_other_did() -> None:
+    rows = [{"query_id": query_id, "results": ["a"]} for query_id in "pqrs"]
+    grades = {query_id: {"a": 1} for query_id in "pqrs"}
+    assert operations(traced(grades, rows))["timeout_rate"] is None
+    assert operations(traced(grades, [rows[0] | {"timed_out": True}, *rows[1:]]))["timeout_rate"] == 1 / 4
+    assert operations(traced(grades, [rows[0] | {"timed_out": False}, *rows[1:]]))["timeout_rate"] == 0.0
 
 
 def test_figures_of_operation_by_hand() -> None:

@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from annotator.errors import InputError, Problem
 from annotator.gold.archive import read_release
+from annotator.gold.textfile import ZIP_MAGIC
 from annotator.gold.verify import verify
 from annotator.model import Chunk
 from annotator.services.importing import queries
@@ -25,8 +25,6 @@ from annotator.store.database import Workspace
 
 __all__ = ["import_release", "is_release"]
 
-_ZIP: Final = b"PK\x03\x04"
-
 
 class _DryRun(Exception):
     """Takes everything back that the transaction wrote."""
@@ -35,13 +33,13 @@ class _DryRun(Exception):
 def is_release(source: Source) -> bool:
     """Say whether this is a release folder or zip rather than a file of rows."""
     if isinstance(source, tuple):
-        return source[1].startswith(_ZIP)
+        return source[1].startswith(ZIP_MAGIC)
     path = Path(source)
     if path.is_dir():
         return True
     try:
         with path.open("rb") as file:
-            return str(source) != "-" and file.read(4) == _ZIP
+            return str(source) != "-" and file.read(4) == ZIP_MAGIC
     except OSError:
         return False
 
