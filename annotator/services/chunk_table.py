@@ -211,6 +211,11 @@ def sync(
                 progress(rows, total)
             if len(problems) >= _MOST_PROBLEMS:
                 break
+        if isinstance(live, Stamped) and live.stamp() != stamp:  # what was read may be half of it, or of two states
+            raise InputError(
+                f"{live.name} was written to while it was read.",
+                hint="Nothing was changed here. Sync again when the writing is done.",
+            )
         if not (rows or problems or allow_empty):
             staging.refuse_empty(live.name)
         doubled = list(_double_ids(live, reading, columns.chunk_id, staging.conflicts))

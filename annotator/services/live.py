@@ -134,7 +134,9 @@ def refresh(workspace: Workspace, who: str, chunk_id: str) -> Change:
         if len({row[7] for row in found.rows}) > 1:
             raise InputError(
                 f"{live.table.name} has the id {chunk_id} more than once with different text.",
-                hint="Sync, and choose which of them counts.",
+                hint="Make the ids of the table unique."
+                if live.chosen.get("in_place")
+                else "Sync, and choose which of them counts.",
             )
         return one.apply(chunk_id, found.rows[0] if found.rows else None, str(live.chosen["url"]), who)
 

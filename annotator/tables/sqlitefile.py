@@ -35,11 +35,13 @@ def reading(path: Path, seconds: float | None = None) -> Iterator[sqlite3.Connec
                 connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
             yield connection
     except sqlite3.Error as error:
-        raise InputError(
-            f"{path} cannot be read: {error}.",
-            hint="Is it an SQLite file, and may this user read it? A file in WAL mode needs its -wal file beside "
-            "it and a folder that can be written to.",
-        ) from error
+        hint = (
+            "Another program is writing to it: try again when that is done."
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            else "Is it an SQLite file, and may this user read it? A file in WAL mode needs its -wal file beside "
+            "it and a folder that can be written to."
+        )
+        raise InputError(f"{path} cannot be read: {error}.", hint=hint) from error
 
 
 def quoted(name: str) -> str:

@@ -13,7 +13,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from annotator.errors import Forbidden, InputError, NotFound
 from annotator.model import Person
@@ -219,6 +221,28 @@ def test_a_file_that_is_being_written_anew_is_told(tmp_path: Path, workspace: Wo
     (tmp_path / "a.jsonl").write_text("")
     with pytest.raises(InputError, match=r"a\.jsonl holds nothing, not even columns"):
         chunk_table.sync(workspace, "ann")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_file_that_is_written_to_while_it_is_read_is_not_taken_over(
+    kind: str, tmp_path: Path, workspace: Workspace
+) -> None:
+    path = tmp_path / f"a.{kind}"
+    rows = [{"id": f"c{number}", "text": f"text {number} " + "x" * 200} for number in range(6_000)]
+    if kind == "jsonl":
+        _jsonl(path, *rows)
+    else:
+        parquet.write_table(pyarrow.Table.from_pylist(rows), path, row_group_size=500)
+    chunk_table.connect(workspace, "ann", str(path))
+    assert chunk_table.sync(workspace, "ann").total == 6_000
+
+    def cut(rows: int, total: int | None) -> None:
+        if rows == 1_000:
+            os.truncate(path, 1_000)
+
+    with pytest.raises(InputError, match=r"was written to while it was read|cannot be read"):
+        chunk_table.sync(workspace, "ann", progress=cut)
+    assert _count(workspace) == 6_000
 
 
 def test_a_table_cut_anew_did_not_shrink_and_one_that_lost_most_of_its_rows_did(

@@ -55,6 +55,16 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
         open_table(f"sqlite:///{tmp_path}/a.db")
 
 
+def test_a_file_somebody_writes_to_says_so(make: Make) -> None:
+    url = make("CREATE TABLE chunks (id TEXT PRIMARY KEY, text)", rows=(("a", "t"),))
+    live = open_table(url)
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as owner:
+        owner.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(InputError, match="Another program is writing"):
+            live.rows("id", ["a"], ["id"], 0.1)
+        owner.execute("ROLLBACK")
+
+
 def test_rows_come_in_rowid_order_over_many_pages(make: Make, read_all) -> None:
     url = make("CREATE TABLE chunks (id TEXT PRIMARY KEY, text)", rows=tuple((f"{-n}", "t") for n in range(2_500)))
     rows, _ = read_all(url)
