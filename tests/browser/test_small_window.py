@@ -46,7 +46,8 @@ def test_the_question_and_its_buttons_stand_side_by_side(chromium: Browser, app:
     ]
     assert len({box and round(box["y"]) for box in buttons}) == 1
     question = page.locator(".an-question").bounding_box()
-    assert question and buttons[0]
+    assert question
+    assert buttons[0]
     assert question["x"] + question["width"] <= buttons[0]["x"]
     end = page.locator(".row[aria-selected] .title span").last
     expect(end).to_have_text(" and deadline")
