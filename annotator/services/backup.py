@@ -110,7 +110,7 @@ def restore(workspace: Workspace, who: str, path: Path) -> Restored:
 def check(workspace: Workspace) -> Checked:
     """Check everything: SQLite's own integrity, links, guards, kept texts, labels in force, versions and their folders.
 
-    Raises NotFound when there is no workspace.
+    Raises NotFound when there is no workspace, StoreError when it may not be opened.
     """
     if not workspace.exists:
         raise NotFound(f"There is no workspace in {workspace.home}.")
@@ -118,6 +118,11 @@ def check(workspace: Workspace) -> Checked:
         with closing(snapshot.open_copy(workspace.database)) as connection:
             found = _found(connection)
     except (StoreError, sqlite3.DatabaseError) as error:
+        if snapshot.is_barred(error):
+            raise StoreError(
+                f"The workspace cannot be checked: {str(error).rstrip('.')}.",
+                hint="Its folder must be writable, also for reading.",
+            ) from error
         return Checked((f"the database cannot be read: {error}",), {}, "")
     return replace(found, problems=(*found.problems, *_folder_faults(workspace)))
 

@@ -19,7 +19,18 @@ from annotator.errors import StoreError
 from annotator.model import text_hash
 from annotator.store.database import BUSY_SECONDS, Workspace
 
-__all__ = ["RESTORED", "copy", "counts", "digest", "faults", "is_broken", "open_copy", "put_in_place", "schema_of"]
+__all__ = [
+    "RESTORED",
+    "copy",
+    "counts",
+    "digest",
+    "faults",
+    "is_barred",
+    "is_broken",
+    "open_copy",
+    "put_in_place",
+    "schema_of",
+]
 
 RESTORED: Final = "workspace restored"
 """The event that says so: the one thing in which a restored workspace differs from its backup."""
@@ -103,6 +114,13 @@ def is_broken(error: BaseException | None) -> bool:
     if isinstance(error, sqlite3.Error) and hasattr(error, "sqlite_errorcode"):
         return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
     return error is not None and is_broken(error.__cause__)
+
+
+def is_barred(error: BaseException | None) -> bool:
+    """Say whether the error, or what caused it, means that a file may not be opened, which says nothing about it."""
+    if isinstance(error, sqlite3.Error) and hasattr(error, "sqlite_errorcode"):
+        return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+    return error is not None and is_barred(error.__cause__)
 
 
 def counts(connection: sqlite3.Connection) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -319,3 +320,22 @@ def test_the_commands_tell_counts_and_digest_and_whether_all_is_sound(
     assert "NOT sound" in capsys.readouterr().out
     assert main([*home, "restore", str(tmp_path / "handbook.jsonl")]) == 2
     assert main(["--home", str(tmp_path / "none"), "check"]) == 2
+
+
+def test_what_may_not_be_opened_is_told_from_what_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "noise.db").write_bytes(b"noise" * 1000)
+    barred = {}
+    for place in (tmp_path, tmp_path / "noise.db"):  # a folder can be opened no more than a file of somebody else
+        with pytest.raises(StoreError) as refused:
+            snapshot.open_copy(place)
+        barred[place.name] = snapshot.is_barred(refused.value)
+    assert barred == {tmp_path.name: True, "noise.db": False}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_workspace_in_a_closed_folder_cannot_be_checked_and_is_not_called_damaged(workspace: Workspace) -> None:
+    workspace.home.chmod(0o500)
+    try:
+        assert main(["--home", str(workspace.home), "check"]) == 2
+    finally:
+        workspace.home.chmod(0o700)
