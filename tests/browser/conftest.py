@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.browser import app
 from tests.conftest import missing
+
+expect.set_options(timeout=30_000)
+"""How long a page may take to show what is expected of it, on a busy machine; the same for every file."""
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,7 @@ def provider(people: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
         yield address
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=60)
 
 
 def secrets_file(path: Path, provider: str, port: int) -> Path:

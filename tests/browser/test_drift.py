@@ -147,7 +147,7 @@ def test_released_synced_drifted_carried_released_again(chromium: Browser, made:
     try:
         page = open_page(chromium, f"{app.url}/chunks", "Ana")
         page.get_by_role("button", name="Sync now").click()
-        expect(page.get_by_text("Synced in")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("Synced in")).to_be_visible()
 
         # Drift: six labels of which one is untouched.
         choose(page, "Drift")
@@ -175,7 +175,7 @@ def test_released_synced_drifted_carried_released_again(chromium: Browser, made:
 
         # The holidays were cut anew: look for them, decide by keys.
         page.get_by_role("button", name="Look for new places").click()
-        expect(page.get_by_text("1 of 3")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("1 of 3")).to_be_visible()
         expect(page.locator(".an-text mark")).to_have_count(2)
         page.keyboard.press("j")
         expect(page.get_by_text("2 of 3")).to_be_visible()
@@ -206,7 +206,7 @@ def test_released_synced_drifted_carried_released_again(chromium: Browser, made:
         page.get_by_label("Note").fill("After the handbook was cut anew")
         page.get_by_label("Note").press("Tab")
         page.get_by_role("button", name="Freeze").click()
-        expect(page.get_by_text("Frozen:")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("Frozen:")).to_be_visible()
     finally:
         app.stop()
     with closing(sqlite3.connect(made.database)) as connection:

@@ -56,7 +56,7 @@ def test_what_five_people_and_a_reviewer_do_at_once_is_all_there_and_under_the_r
         _grade_in_turns(desks, given, OWN)
         _settle(reviewer, "All five were read again.")
         for page in desks.values():
-            expect(page.locator(".status[data-waiting='0']")).to_contain_text("Saved", timeout=20_000)
+            expect(page.locator(".status[data-waiting='0']")).to_contain_text("Saved")
         for who, page in {**desks, "Rut": reviewer}.items():
             faults += (f"{who}: {told}" for told in page.locator(".stException, .an-bad").all_inner_texts())
     finally:
@@ -76,7 +76,7 @@ def test_what_five_people_and_a_reviewer_do_at_once_is_all_there_and_under_the_r
 
 
 def _ready(page: Page) -> None:
-    page.locator(".row[aria-selected]").wait_for(timeout=30_000)
+    page.locator(".row[aria-selected]").wait_for()
     idle(page)
 
 
@@ -92,12 +92,12 @@ def _grade_in_turns(desks: dict[str, Page], given: dict[str, Given], query_ids: 
 
 def _settle(page: Page, reason: str) -> None:
     """Settle the pair that is shown."""
-    expect(page.locator(".an-cards")).to_be_visible(timeout=30_000)
+    expect(page.locator(".an-cards")).to_be_visible()
     idle(page)
     page.get_by_label("Reason").fill(reason)
     page.get_by_label("Reason").press("Enter")
     idle(page)
     page.locator(".an-question").click()
     page.keyboard.press("2")
-    expect(page.get_by_text("as 2 partial")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("as 2 partial")).to_be_visible()
     page.wait_for_timeout(800)  # a key that comes sooner would count as held down

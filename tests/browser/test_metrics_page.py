@@ -27,7 +27,7 @@ def picture(page: Page, name: str) -> None:
 
 def view(page: Page, name: str) -> None:
     page.get_by_role("radio", name=name, exact=True).click()
-    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0, timeout=30_000)
+    expect(page.locator("[data-testid=stStatusWidget]")).to_have_count(0)
     idle(page)
     beyond = "tables => tables.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"
     assert page.locator(".an-wide").evaluate_all(beyond) == []
@@ -43,10 +43,10 @@ def test_a_run_is_compared_judged_and_reported(chromium: Browser, tmp_path: Path
     app = App(workspace.home)
     try:
         page = open_page(chromium, f"{app.url}/metrics", "Ana", color_scheme=theme, size=SIZES[theme])
-        expect(page.locator(".an-tile")).to_have_count(7, timeout=30_000)
+        expect(page.locator(".an-tile")).to_have_count(7)
 
         view(page, "Compare")
-        expect(page.get_by_text("cannot tell this from chance")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("cannot tell this from chance")).to_be_visible()
         expect(page.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg")).to_be_visible()
         if theme == "light":
             picture(page, "metrics-compare")
@@ -58,7 +58,7 @@ def test_a_run_is_compared_judged_and_reported(chromium: Browser, tmp_path: Path
         expect(page.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg")).to_be_visible()
 
         view(page, "Gate")
-        expect(page.get_by_text("Block: at least one rule")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("Block: at least one rule")).to_be_visible()
         with page.expect_download() as started:
             page.get_by_role("button", name="Download the report").click()
         assert Path(started.value.path()).read_text("utf-8").startswith("## Retrieval gate: block\n")
@@ -67,7 +67,7 @@ def test_a_run_is_compared_judged_and_reported(chromium: Browser, tmp_path: Path
 
         view(page, "Holes")
         page.get_by_role("link", name="Judge", exact=True).first.click()
-        expect(page.get_by_label("Search chunks")).to_have_value("prod-tern2-datasheet#overview", timeout=30_000)
+        expect(page.get_by_label("Search chunks")).to_have_value("prod-tern2-datasheet#overview")
         assert page.locator("[data-testid='stException']").count() == 0
     finally:
         app.stop()

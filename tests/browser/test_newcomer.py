@@ -141,7 +141,7 @@ def test_from_an_empty_folder_to_the_figures_of_version_1(chromium: Browser, tmp
         page.get_by_label("Note").fill("First version")
         page.get_by_label("Note").press("Tab")
         page.get_by_role("button", name="Freeze").click()
-        expect(page.get_by_text("Frozen:")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("Frozen:")).to_be_visible()
         picture(page, "8-release")
 
         # Its figures on the three sample runs.

@@ -61,7 +61,7 @@ def pool(chromium: Browser, app: App, query: str, **options: Any) -> Page:
     page.locator(".row[aria-selected]").wait_for()
     idle(page)
     page.get_by_text("Pool", exact=True).click()
-    expect(page.locator(".listfoot")).to_contain_text("sources, depth 10", timeout=20_000)
+    expect(page.locator(".listfoot")).to_contain_text("sources, depth 10")
     idle(page)
     return page
 
@@ -81,7 +81,7 @@ def in_force(made: Workspace, query: str) -> dict[str, int]:
 
 
 def saved(page: Page) -> None:
-    expect(page.locator(".status[data-waiting='0']")).to_contain_text("Saved", timeout=20_000)
+    expect(page.locator(".status[data-waiting='0']")).to_contain_text("Saved")
 
 
 def test_the_pool_tells_its_size_and_hides_who_found_what(chromium: Browser, app: App) -> None:
@@ -149,7 +149,7 @@ def test_the_offer_ends_with_the_next_grade_and_leaves_begun_reasons_alone(
 
 def test_a_link_opens_its_question_with_the_chunk_selected(chromium: Browser, app: App) -> None:
     page = open_page(chromium, f"{app.url}/annotate?query=p3&chunk={quote(ODD, safe='')}", "Ben")
-    expect(page.locator(".row[aria-selected]")).to_have_attribute("data-id", ODD, timeout=20_000)
+    expect(page.locator(".row[aria-selected]")).to_have_attribute("data-id", ODD)
     idle(page)
     expect(page.locator(".idline .id")).to_have_text(ODD)
     page.wait_for_url(f"{app.url}/annotate?query=p3")
@@ -158,7 +158,7 @@ def test_a_link_opens_its_question_with_the_chunk_selected(chromium: Browser, ap
     page.goto(f"{app.url}/annotate?query=p3&chunk={quote(ODD, safe='')}")
     row = page.locator(".row[aria-selected]")
     # graded already, and still the one that was asked for
-    expect(row).to_have_attribute("data-id", ODD, timeout=20_000)
+    expect(row).to_have_attribute("data-id", ODD)
     expect(row.locator(".badge")).to_have_text("1 related")
 
 
@@ -205,7 +205,7 @@ def test_a_pool_and_a_trace_of_the_demo_as_the_guide_shows_them(chromium: Browse
         picture(page, "pool")
         page.goto(f"{app.url}/metrics")
         page.get_by_role("radio", name="Diagnosis", exact=True).click()
-        expect(page.get_by_text("What the retriever did")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("What the retriever did")).to_be_visible()
         expect(page.get_by_text("Filtered out by freshness").first).to_be_visible()
         idle(page)
         page.set_viewport_size({"width": 1440, "height": 1480})

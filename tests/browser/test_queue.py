@@ -23,7 +23,6 @@ from tests.browser.app import ROOT, App, idle, open_page
 from tests.conftest import make_workspace
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=15_000)
 
 
 def staff(workspace: Workspace, *names: str) -> None:

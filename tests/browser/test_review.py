@@ -21,7 +21,6 @@ from tests.browser.app import ROOT, App, open_page
 from tests.conftest import make_workspace
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=15_000)
 
 QUERY = "q1"
 
@@ -85,7 +84,7 @@ def test_two_people_disagree_and_a_reviewer_settles_by_keys(chromium: Browser, w
 
         page.get_by_role("link", name="Gold sets").click()
         page.get_by_role("button", name="Freeze").click()
-        expect(page.get_by_text("Frozen:")).to_be_visible(timeout=30_000)
+        expect(page.get_by_text("Frozen:")).to_be_visible()
         (version,) = gold.versions(workspace)
         rows = (workspace.releases / version.folder / "judgments.jsonl").read_text("utf-8")
         assert any(row.get("reviewer") == "Rut" and row["grade"] == 2 for row in map(json.loads, rows.splitlines()))

@@ -65,7 +65,7 @@ def opened(chromium: Browser, url: str, who: str = "") -> Page:
 
 
 def signed_in_as(page: Page, name: str) -> None:
-    expect(page.get_by_text(f"Signed in as {name}", exact=True)).to_be_visible(timeout=20_000)
+    expect(page.get_by_text(f"Signed in as {name}", exact=True)).to_be_visible()
     idle(page)
 
 

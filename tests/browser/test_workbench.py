@@ -135,7 +135,7 @@ def bench(chromium: Browser) -> Iterator[Bench]:
 def opened(chromium: Browser, theme: str = "light") -> Iterator[Bench]:
     context = chromium.new_context(viewport={"width": 1200, "height": 700})
     page = context.new_page()
-    page.set_default_timeout(5_000)
+    page.set_default_timeout(15_000)
     colours = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))["theme"][theme]
     css = {
         "--st-background-color": colours["backgroundColor"],
