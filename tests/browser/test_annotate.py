@@ -270,8 +270,9 @@ def test_hostile_text_stays_text(chromium: Browser, app: App) -> None:
     expect(page.locator(".an-question")).to_have_text(f"refund? {HOSTILE}")
     for path in ("", "queries", "gold_sets", "metrics", "chunks", "settings"):
         page.goto(f"{app.url}/{path}")
-        page.locator("[data-testid='stMainBlockContainer']").wait_for()
-        page.wait_for_timeout(1200)
+        page.locator("h1").first.wait_for()
+        idle(page)
+        page.wait_for_timeout(300)  # for what would be run or fetched by then
         assert page.locator("[data-testid='stException']").count() == 0
         assert page.locator("img[src='x']").count() == 0
         assert page.locator("a[href='http://example.org']").count() == 0

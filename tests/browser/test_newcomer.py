@@ -127,7 +127,6 @@ def test_from_an_empty_folder_to_the_figures_of_version_1(chromium: Browser, tmp
         saved(page)
         picture(page, "7-pool")
         page.get_by_role("button", name="Done, next question").click()
-        page.wait_for_timeout(500)
 
         with sqlite3.connect(home / "annotator.db") as connection:
             graded = connection.execute(

@@ -74,7 +74,6 @@ def test_two_people_disagree_and_a_reviewer_settles_by_keys(chromium: Browser, w
         page.locator(".an-question").click()
         page.keyboard.press("2")
         expect(page.get_by_text("as 2 partial")).to_be_visible()
-        page.wait_for_timeout(300)
 
         with sqlite3.connect(workspace.database) as connection:
             decided = connection.execute("SELECT reviewer, grade, reason FROM adjudications").fetchall()

@@ -40,7 +40,10 @@ def test_utf16_cut_in_half_is_refused_with_the_byte(tmp_path: Path, read_all) ->
         read_all(path)
 
 
-@pytest.mark.parametrize("content", [b"no gzip at all", gzip.compress(b'{"id": "a", "text": "b"}\n' * 99)[:-12]])
+CUT_SHORT = gzip.compress(b'{"id": "a", "text": "b"}\n' * 99)[:-12]
+
+
+@pytest.mark.parametrize("content", [b"no gzip at all", CUT_SHORT], ids=["no gzip at all", "cut short"])
 def test_a_broken_gzip_file_is_named(content: bytes, tmp_path: Path, read_all) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(content)
