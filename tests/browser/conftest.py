@@ -21,3 +21,11 @@ def chromium() -> Iterator[Browser]:
         missing("no Chromium on this machine (Debian: apt-get install chromium)")
     with app.browser() as started:
         yield started
+
+
+@pytest.fixture(autouse=True)
+def _pages_end_with_their_test(chromium: Browser) -> Iterator[None]:
+    """Close what a test opened: a page left behind goes on asking for its server, beside all tests that follow."""
+    yield
+    for context in chromium.contexts:
+        context.close()
