@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,13 +49,13 @@ def test_what_five_people_and_a_reviewer_do_at_once_is_all_there_and_under_the_r
         for page in desks.values():
             _ready(page)
         _grade_in_turns(desks, given, [SAME] * len(NAMES))
-        _settle(reviewer, "The later one counts.")
+        chosen = [_settle(reviewer, demo, "The later one counts.")]
         for page, query_id in zip(desks.values(), OWN, strict=True):
             page.goto(f"{app.url}/annotate?query={query_id}", wait_until="commit")
         for page in desks.values():
             _ready(page)
         _grade_in_turns(desks, given, OWN)
-        _settle(reviewer, "All five were read again.")
+        chosen.append(_settle(reviewer, demo, "All five were read again."))
         for page in desks.values():
             expect(page.locator(".status[data-waiting='0']")).to_contain_text("Saved")
         for who, page in {**desks, "Rut": reviewer}.items():
@@ -67,11 +68,13 @@ def test_what_five_people_and_a_reviewer_do_at_once_is_all_there_and_under_the_r
             "SELECT annotator, query_id, chunk_id, grade FROM judgments WHERE origin = 'annotate' ORDER BY judgment_id"
         )
         stored = connection.execute(sql).fetchall()
-        settled = connection.execute("SELECT query_id, reason FROM adjudications WHERE reviewer = 'Rut'").fetchall()
+        settled = connection.execute(
+            "SELECT question, reason FROM adjudications JOIN queries USING (query_id) WHERE reviewer = 'Rut'"
+        ).fetchall()
     for who in NAMES:
         assert [tuple(row[1:]) for row in stored if row[0] == who] == given[who]
     assert Counter(row[0] for row in stored) == dict.fromkeys(NAMES, 2 * ROUNDS)
-    assert settled == [("KW-004", "The later one counts."), (SAME, "All five were read again.")]
+    assert settled == list(zip(chosen, ("The later one counts.", "All five were read again."), strict=True))
     assert backup.check(demo).problems == ()
 
 
@@ -90,14 +93,20 @@ def _grade_in_turns(desks: dict[str, Page], given: dict[str, Given], query_ids: 
             page.keyboard.press(str(grade))
 
 
-def _settle(page: Page, reason: str) -> None:
-    """Settle the pair that is shown."""
+def _settle(page: Page, demo: Workspace, reason: str) -> str:
+    """Settle the pair that is shown, and return its question."""
     expect(page.locator(".an-cards")).to_be_visible()
     idle(page)
     page.get_by_label("Reason").fill(reason)
     page.get_by_label("Reason").press("Enter")
     idle(page)
     page.locator(".an-question").click()
+    question = page.locator(".an-question").inner_text()
     page.keyboard.press("2")
+    with closing(sqlite3.connect(demo.database)) as connection:
+        for _ in range(300):
+            if connection.execute("SELECT 1 FROM adjudications WHERE reason = ?", (reason,)).fetchone():
+                break
+            page.wait_for_timeout(100)
     expect(page.get_by_text("as 2 partial")).to_be_visible()
-    page.wait_for_timeout(800)  # a key that comes sooner would count as held down
+    return question

@@ -165,15 +165,15 @@ def test_a_retriever_that_is_away_stops_the_command_soon(
 def test_a_late_answer_is_a_row_that_says_so(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def reply(question: dict[str, Any]) -> Reply:
         if question["query_id"] == "q2":
-            time.sleep(0.5)
+            time.sleep(2)
         return as_json(["errors#1"])
 
     with serving(reply) as url:
         monkeypatch.setenv(retriever.HOSTS, urlsplit(url).netloc)
-        assert main(["run", "--name", "web", "--hook", url, "--timeout", "0.2"]) == 0
+        assert main(["run", "--name", "web", "--hook", url, "--timeout", "1"]) == 0
     rows = {row["query_id"]: row for row in lines(place / "web.jsonl")[1:]}
     assert (rows["q2"]["results"], rows["q2"]["timed_out"]) == ([], True)
-    assert rows["q2"]["latency_ms"] >= 200
+    assert rows["q2"]["latency_ms"] >= 1000
     assert "timed_out" not in rows["q1"]
 
 
@@ -217,15 +217,16 @@ def test_without_a_retriever_the_command_says_how_to_set_one(place: Path, capsys
     assert "--hook module:function" in capsys.readouterr().err
 
 
-def started(place: Path) -> subprocess.Popen[bytes]:
+def started(place: Path, takes: float = 0) -> subprocess.Popen[bytes]:
+    """Start the command; whoever means to end it in the middle lets each question take long enough for that."""
     command = [sys.executable, "-m", "annotator", "run", "--name", "mine", "--hook", "team_search:retrieve"]
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{place}", "TAKES": "0.02"}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{place}", "TAKES": str(takes)}
     return subprocess.Popen(command, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def until_answered(place: Path, number: int) -> None:
     part = place / "mine.jsonl.part"
-    for _ in range(1000):
+    for _ in range(6000):
         if part.exists() and part.read_bytes().count(b"\n") > number:
             return
         time.sleep(0.01)
@@ -236,7 +237,7 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice_that_was_answere
     chance = random.Random(7)
     answered = 0
     for _ in range(3):
-        running = started(place)
+        running = started(place, takes=0.3)
         until_answered(place, answered + chance.randrange(1, 4))
         running.send_signal(signal.SIGKILL)
         running.communicate()
@@ -254,7 +255,7 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice_that_was_answere
 
 
 def test_interrupted_it_says_what_is_kept_and_goes_on(place: Path) -> None:
-    running = started(place)
+    running = started(place, takes=0.3)
     until_answered(place, 2)
     running.send_signal(signal.SIGINT)
     _, told = running.communicate(timeout=60)
