@@ -325,11 +325,11 @@ def test_the_commands_tell_counts_and_digest_and_whether_all_is_sound(
 def test_what_may_not_be_opened_is_told_from_what_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "noise.db").write_bytes(b"noise" * 1000)
     barred = {}
-    for place in (tmp_path, tmp_path / "noise.db"):  # a folder can be opened no more than a file of somebody else
+    for name in ("closed.db", "noise.db"):  # what is not there can be opened no more than a file of somebody else
         with pytest.raises(StoreError) as refused:
-            snapshot.open_copy(place)
-        barred[place.name] = snapshot.is_barred(refused.value)
-    assert barred == {tmp_path.name: True, "noise.db": False}
+            snapshot.open_copy(tmp_path / name)
+        barred[name] = snapshot.is_barred(refused.value)
+    assert barred == {"closed.db": True, "noise.db": False}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
