@@ -79,6 +79,22 @@ def test_keys_grade_what_is_shown_and_go_on(chromium: Browser, app: App, made: W
     assert badges[:4] == ["3 answers", "2 partial", "1 related", "0 irrelevant"]
 
 
+def test_a_grade_brings_back_neither_the_code_nor_the_texts(chromium: Browser, app: App) -> None:
+    page = annotate(chromium, app, "t18")
+    received: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda data: received.append(len(data))))
+    page.reload()
+    page.locator(".row[aria-selected]").wait_for()
+    idle(page)
+    opened = max(received)
+    received.clear()
+    page.keyboard.press("3")
+    saved(page)
+    idle(page)
+    assert opened > 50_000
+    assert max(received) < 20_000
+
+
 def test_keys_at_30_ms_intervals_are_all_stored_on_the_chunk_that_was_shown(
     chromium: Browser, app: App, made: Workspace
 ) -> None:

@@ -18,24 +18,20 @@ from tests.browser.contrast import too_dim
 
 pytestmark = pytest.mark.browser
 
-COMPONENT = ROOT / "annotator" / "ui" / "component"
 ADDRESS = "http://workbench.test/"
 PAGE = """<style>body { margin: 0; background: var(--st-background-color); }</style>
 <div id="one"></div><div id="two"></div>
 <script type="module">
-  import workbench from "/workbench.js";
+  import "/workbench.js";
   window.sent = [];
   window.held = [];
   window.triggers = [];
   window.roots = {};
   for (const name of ["one", "two"]) {
     roots[name] = document.getElementById(name).attachShadow({ mode: "open" });
-    const style = document.createElement("style");
-    style.textContent = await (await fetch("/workbench.css")).text();
-    roots[name].append(style);
   }
   window.show = (name, data) => {
-    window.unmount = workbench({
+    window.unmount = document.annotatorWorkbench({
       parentElement: roots[name],
       data,
       setStateValue: (_, value) => sent.push(value.ops) && held.push(value.has),
@@ -147,7 +143,6 @@ def opened(chromium: Browser, theme: str = "light") -> Iterator[Bench]:
     sheet = ":root {" + "".join(f"{name}: {value};" for name, value in css.items()) + "}"
     files: dict[str, tuple[str, str]] = {
         "workbench.js": ("text/javascript", script()),
-        "workbench.css": ("text/css", (COMPONENT / "workbench.css").read_text("utf-8")),
         "": ("text/html", f"<!doctype html><style>{sheet}</style>{PAGE}"),
     }
 

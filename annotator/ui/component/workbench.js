@@ -87,6 +87,7 @@ class Workbench {
 
   build() {
     this.bench = make("div", "bench");
+    this.bench.append(make("style", "", STYLE));
     this.candidates = new CandidateList(this);
 
     this.titleLine = make("div", "titleline");
@@ -727,7 +728,7 @@ class Workbench {
 // bench outlives that: it waits a moment and moves into the new element with selection, scroll and focus as they were.
 const GRACE_MS = 1500;
 
-export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
+document.annotatorWorkbench = ({ parentElement, data, setStateValue, setTriggerValue }) => {
   const waiting = document.annotatorWaiting;
   if (!parentElement.workbench && waiting?.data && waiting.data.who === data.who && waiting.data.query === data.query) {
     document.annotatorWaiting = undefined;
@@ -748,4 +749,7 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
       workbench.close();
     }, GRACE_MS);
   };
-}
+};
+document.dispatchEvent(new Event("annotator-workbench"));
+
+export default () => {};
