@@ -54,6 +54,8 @@ def _bench(session: Session, desk: Desk) -> None:
         question.go(target)
     if wish == "skip":
         question.ask_to_skip(query_id)
+    if wish == "search":
+        st.session_state[f"tab:{query_id}"] = "Search"
     like = _like(query_id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lists"):
         tabs = (*_TABS, _SIMILAR) if like else _TABS

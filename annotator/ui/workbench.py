@@ -75,7 +75,7 @@ def mount(
     workspace: Workspace, who: str, desk: Desk, listing: Listing, *, page_key: str, go_key: str, similar_key: str
 ) -> None:
     """Show the workbench for the desk's question. A turned page lands in session state under `page_key`, a wish for the
-    next or previous question under `go_key`, a chunk id whose like is wanted under `similar_key`."""
+    next or previous question or for the search under `go_key`, a chunk id whose like is wanted under `similar_key`."""
     key = "workbench"
     answers = st.session_state.setdefault("workbench.answers", {})
 

@@ -395,6 +395,12 @@ def test_enter_searches_and_gives_the_keys_back(chromium: Browser, app: App, mad
     page.locator(".row[aria-selected][data-id='travel#1']").wait_for()
     page.keyboard.press("1")
     saved(page)
+    page.get_by_role("radio", name="Judged").click()
+    expect(page.locator(".listfoot")).to_contain_text("1 chunk")
+    page.keyboard.press("/")
+    page.keyboard.type("VP Finance")
+    page.keyboard.press("Enter")
+    page.locator(".row[aria-selected][data-id='refunds-v4#2']").wait_for()
     assert stored(made, "t16") == [("travel#1", 1)]
 
 

@@ -176,6 +176,29 @@ def test_a_held_key_on_a_focused_button_presses_it_once(bench: Bench) -> None:
     assert bench.graded() == [("a#1", 3)]
 
 
+def test_words_typed_before_the_search_box_is_there_grade_nothing_and_get_into_it(bench: Bench) -> None:
+    bench.show()
+    bench.page.keyboard.press("/")
+    bench.page.keyboard.type("refunds 203")
+    bench.page.keyboard.press("Backspace")
+    bench.page.evaluate(
+        """() => {
+          const box = document.createElement('input');
+          box.ariaLabel = 'Search chunks';
+          box.addEventListener('input', () => { window.heard = box.value; });
+          document.body.append(box);
+        }"""
+    )
+    expect(bench.page.get_by_label("Search chunks")).to_have_value("refunds 20")
+    expect(bench.page.get_by_label("Search chunks")).to_be_focused()
+    assert bench.page.evaluate("heard") == "refunds 20"
+    assert bench.graded() == []
+    bench.page.get_by_label("Search chunks").evaluate("box => box.remove()")
+    for key in ("/", "3", "Escape", "1"):
+        bench.page.keyboard.press(key)
+    assert bench.graded() == [("a#1", 1)]
+
+
 @pytest.mark.parametrize(
     ("key", "code", "grade"),
     [

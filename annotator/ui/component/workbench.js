@@ -4,6 +4,7 @@
 
 const DRAFT_MS = 700;
 const UNDO_LIMIT = 50;
+const SEEK_MS = 10_000;
 const STIRS = ["pointermove", "keydown", "wheel"];
 
 const isDark = (color) => {
@@ -31,6 +32,7 @@ class Workbench {
     this.order = [];
     this.selected = null;
     this.notice = "";
+    this.typed = null;
     this.list = null;
     this.build();
     this.onKey = (event) => this.key(event);
@@ -666,10 +668,8 @@ class Workbench {
       return this.setTrigger("go", action);
     }
     if (action === "search") {
-      const box = this.searchBox();
-      if (!box || box.disabled) return this.say("The search box is on the Search tab.");
-      box.focus();
-      return box.select();
+      if (this.searchBox()?.disabled) this.setTrigger("go", action);
+      return this.seek();
     }
     if (action === "undo") return this.undo();
     if (action === "alike") return this.gradeAlike();
@@ -686,6 +686,39 @@ class Workbench {
 
   searchBox() {
     return document.querySelector(`input[aria-label="${this.data.search_label}"]`);
+  }
+
+  // The box may come later than the keys meant for it, with the page's other code or with its tab. What is typed
+  // meanwhile waits for it, and grades nothing.
+  seek() {
+    const until = performance.now() + SEEK_MS;
+    this.typed = "";
+    const look = () => {
+      if (this.typed === null) return;
+      const box = this.searchBox();
+      const there = box && !box.disabled;
+      if (!there && performance.now() < until) {
+        requestAnimationFrame(look);
+        return;
+      }
+      const [words, entered] = this.typed.split("\n");
+      this.typed = null;
+      if (!there) return this.say("There is no search box here.");
+      box.focus();
+      box.select();
+      if (words) document.execCommand("insertText", false, words);
+      if (entered !== undefined) setTimeout(() => box.blur(), 0);
+    };
+    look();
+  }
+
+  hold(event) {
+    event.preventDefault();
+    if (event.key === "Escape") this.typed = null;
+    else if (this.typed.endsWith("\n")) return;
+    else if (event.key === "Enter") this.typed += "\n";
+    else if (event.key === "Backspace") this.typed = this.typed.slice(0, -1);
+    else if ([...event.key].length === 1) this.typed += event.key;
   }
 
   key(event) {
@@ -715,6 +748,10 @@ class Workbench {
     }
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (target instanceof Element && target.closest("input, textarea, select, [contenteditable]:not([contenteditable='false'])")) return;
+    if (this.typed !== null) {
+      this.hold(event);
+      return;
+    }
     if (this.help.open && named(event) !== "?") return;
     if (document.querySelector("[role='dialog'], [data-baseweb='popover']")) return;
     const key = this.keys.get(named(event));
