@@ -31,7 +31,6 @@ class Workbench {
     this.items = new Map();
     this.order = [];
     this.selected = null;
-    this.notice = "";
     this.typed = null;
     this.list = null;
     this.build();
@@ -693,6 +692,8 @@ class Workbench {
   seek() {
     const until = performance.now() + SEEK_MS;
     this.typed = "";
+    // A focused button would take the space for itself.
+    for (const focused of [this.root.activeElement, document.activeElement]) focused?.blur();
     const look = () => {
       if (this.typed === null) return;
       const box = this.searchBox();
