@@ -221,7 +221,10 @@ def started(place: Path, takes: float = 0) -> subprocess.Popen[bytes]:
     """Start the command; whoever means to end it in the middle lets each question take long enough for that."""
     command = [sys.executable, "-m", "annotator", "run", "--name", "mine", "--hook", "team_search:retrieve"]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{place}", "TAKES": str(takes)}
-    return subprocess.Popen(command, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        command, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background of a shell ignore it
+    )  # fmt: skip
 
 
 def until_answered(place: Path, number: int) -> None:
