@@ -92,15 +92,17 @@ def _digest(path: str) -> str:
 def _cuts(path: str, size: int) -> list[int]:
     """Places to cut a file into parts, from 0 to its size: where a line begins that has another query."""
     parts = min(os.cpu_count() or 1, size // PART)
-    cuts = {size}
+    cuts, cut = {size}, 0
     with open(path, "rb") as file:
         for part in range(1, parts):
-            file.seek(size * part // parts)
+            if (place := size * part // parts) < cut:  # a long list, or no run at all: its end was looked for before
+                continue
+            file.seek(place)
             file.readline()
             query = file.readline().split(None, 1)[:1]
             while (line := file.readline()) and line.split(None, 1)[:1] == query:
                 pass
-            cuts.add(file.tell() - len(line))
+            cuts.add(cut := file.tell() - len(line))
     return [0, *sorted(cuts)]
 
 

@@ -45,6 +45,7 @@ def standing(workspace: Workspace, ids: Collection[str], hashes: Collection[str]
             chunk = as_chunk(row)
             if named and found.by_id.setdefault(chunk.chunk_id, chunk).text != chunk.text:
                 raise InputError(f"{live.name} has {chunk.chunk_id!r} twice, with different texts.", hint="Sync first.")
-            if sha256 in hashes:
+            # a row may come twice
+            if sha256 in hashes and all(chunk.chunk_id != one.chunk_id for one in found.by_text.get(sha256, ())):
                 found.by_text.setdefault(sha256, []).append(chunk)
     return found

@@ -143,6 +143,16 @@ def test_an_id_with_two_texts_is_left_to_the_sync(
     assert "'pay#1' twice" in capsys.readouterr().err
 
 
+def test_a_row_that_comes_twice_is_one_place_a_text_moved_to(command: Command, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    named = {"pay#4": "cars/1"}
+    lines = [json.dumps({"id": named.get(key, key), "text": text}) + "\n" for key, text in TEXTS.items()]
+    rows.write_text("".join([*lines, *lines]), "utf-8")
+    command("connect", str(rows))
+    (moved,) = json.loads(command("drift", "--json")[1])["moved"]
+    assert (moved["chunk_id"], moved["to"], moved["also"]) == ("pay#4", "cars/1", [])
+
+
 def test_a_gold_set_by_number_path_and_without_hashes(
     command: Command, table: sqlite3.Connection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 from contextlib import suppress
 from hashlib import sha256
@@ -317,6 +318,25 @@ def test_a_regular_file_goes_the_quick_way(tmp_path: Path, monkeypatch: pytest.M
     for text in (TREC, TREC.rstrip("\n"), TREC.replace("q2", "q1"), TREC[: TREC.index("\n")], TREC * 2, ""):
         (tmp_path / "run").write_text(text, "utf-8")
         assert (read_regular_trec(str(tmp_path / "run"), Kept(1, {})) is None) == (text in (TREC * 2, ""))
+
+
+def test_the_end_of_a_long_list_is_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"{query} Q0 c{rank} 1 {9 - rank / 100} t\n" for query in ("q1", "q2") for rank in range(300)]
+    (tmp_path / "run").write_text("".join(lines), "utf-8")
+    looked: list[int] = []
+
+    class File(io.BufferedReader):
+        def seek(self, place: int, whence: int = 0) -> int:
+            looked.append(place)
+            return super().seek(place, whence)
+
+    monkeypatch.setattr(trecrun, "PART", 100)
+    monkeypatch.setattr("os.cpu_count", lambda: 40)
+    monkeypatch.setattr(trecrun, "open", lambda path, _: File(io.FileIO(path)), raising=False)
+    size = (tmp_path / "run").stat().st_size
+    middle = len("".join(lines[:300]))
+    assert trecrun._cuts(str(tmp_path / "run"), size) == [0, middle, size]
+    assert looked == [size // 40, size * 20 // 40]
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
