@@ -94,6 +94,14 @@ def test_an_answer_that_was_asked_for_opens_and_can_be_taken(bench: Bench) -> No
     expect(bench.page.locator(".note")).to_contain_text("present text")
 
 
+def test_that_a_look_failed_is_still_said_at_the_next_key(bench: Bench) -> None:
+    bench.show(synced_at=SYNCED, at_a_glance=False)
+    bench.page.locator(".asof").click()
+    bench.show(synced_at=SYNCED, at_a_glance=False, look={"id": "a#1", "n": 1, "message": "The table is locked."})
+    bench.page.keyboard.press("j")
+    expect(bench.page.locator(".note.alarm")).to_have_text("The table is locked.")
+
+
 def test_an_answer_from_before_this_element_is_no_news(bench: Bench) -> None:
     bench.show(synced_at=SYNCED, at_a_glance=False, look={"id": "a#1", "n": 5, "done": "changed"})
     expect(bench.page.locator(".note")).to_have_text("")

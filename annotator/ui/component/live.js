@@ -64,7 +64,7 @@ class LiveRow {
       this.rest(look.id);
       return;
     }
-    if (look.message) this.bench.say(look.message);
+    if (look.message) this.bench.say(look.message, true);
     if (asked && look.state === "unknown") this.bench.say(look.note);
     this.render(asked);
   }
