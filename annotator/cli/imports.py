@@ -198,11 +198,13 @@ def _show(report: ImportReport, what: str, as_json: bool, rest: Path | None = No
 
         for problem in report.problems[:SHOWN_PROBLEMS]:
             click.echo(f"  {problem}", err=True)
+        number = len(report.problems)
+        counted = "1 fault" if number == 1 else f"{number} faults"
         if report.dry_run:
-            click.echo(f"{len(report.problems)} faults; the rows that have them would be written to {rest}.", err=True)
+            click.echo(f"{counted}; what is left out would be written to {rest}.", err=True)
         else:
             write_file(rest, report.rest.encode())
-            click.echo(f"{len(report.problems)} faults; the rows that have them are in {rest}.", err=True)
+            click.echo(f"{counted}; what is left out is in {rest}.", err=True)
     if as_json:
         echo_json(
             {name: value for name, value in dataclasses.asdict(report).items() if name not in ("problems", "rest")}

@@ -30,6 +30,7 @@ def command(workspace: Workspace, as_json: bool) -> None:
             states = ", ".join(f"{number} {state}" for state, number in value.items() if number)
             click.echo(f"{name:<14} {states or '0'}")
         else:
+            width = max(12, *map(len, value))
             for facet, values in value.items():
                 counted = ", ".join(f"{one} {number}" for one, number in values.items())
-                click.echo(shown(f"  {facet:<12} {counted or '–'}"))
+                click.echo(shown(f"  {facet:<{width}} {counted or '–'}"))

@@ -41,7 +41,7 @@ def test_a_table_brings_notes_and_facets_and_keeps_odd_ids(workspace: Workspace)
 
 def test_a_new_facet_becomes_part_of_the_workspace_and_is_told(workspace: Workspace) -> None:
     report = import_queries(workspace, "ana", ("q.csv", CSV.encode()))
-    assert report.warnings == ("New facets, now part of this workspace: tenant.",)
+    assert report.warnings == ("Facets new to this workspace: tenant.",)
     with workspace.read() as connection:
         assert settings.get(connection, "facets")[-1] == "tenant"
 

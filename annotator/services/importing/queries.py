@@ -186,7 +186,7 @@ class _Reading:
         """Say what the reader of the report should know."""
         said = []
         if new_facets:
-            said.append(f"New facets, now part of this workspace: {', '.join(new_facets)}.")
+            said.append(f"Facets new to this workspace: {', '.join(new_facets)}.")
         for name, number in self.left_out.items():
             said.append(f"metadata.{name} of {number} rows was left out; take it as a facet with --facet {name}.")
         if self.labels:
