@@ -43,6 +43,7 @@ def _copy(job: Callable[[], Any]) -> tuple[int, BinaryIO]:
         os.close(inlet)
         return process, open(outlet, "rb")
     try:
+        os.close(outlet)  # or this copy would wait for ever to be read, were the process it was made by ended
         with open(inlet, "wb") as pipe:
             marshal.dump(job(), pipe)
     finally:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -39,6 +41,18 @@ def test_copies_nobody_waits_for_are_ended() -> None:
     assert time.monotonic() - start < 30
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
+
+
+def test_copies_end_with_the_process_that_made_them() -> None:
+    code = """
+import os
+from annotator.metrics.beside import beside
+with beside([lambda: b"x" * 1_000_000, lambda: b"y" * 1_000_000], True):
+    os.kill(os.getpid(), 9)
+"""
+    # what the copies were given to write to stays open until the last of them has ended
+    ended = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, timeout=60, check=False)
+    assert ended.returncode == -9
 
 
 def test_a_job_that_is_not_copied_is_done_when_it_is_its_turn() -> None:
