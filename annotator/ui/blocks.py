@@ -111,7 +111,7 @@ def moment(written: str | None) -> str:
 
 def zone() -> tzinfo | None:
     """Return the time zone of the reader's browser, with its summer time; None (the server's) where it tells none."""
-    with suppress(ZoneInfoNotFoundError, ValueError):
+    with suppress(ZoneInfoNotFoundError, ValueError, OSError):  # OSError: "America" is a folder
         if name := st.context.timezone:
             return ZoneInfo(name)
     offset = st.context.timezone_offset  # minutes to add to the reader's time, as it is now, to get UTC

@@ -4,10 +4,12 @@ export default (component) => {
   const open = () => {
     close = document.annotatorWorkbench(component);
   };
+  // The code may come later than this element, or after it is gone again.
+  const late = () => component.parentElement.isConnected && open();
   if (document.annotatorWorkbench) open();
-  else document.addEventListener("annotator-workbench", open, { once: true });
+  else document.addEventListener("annotator-workbench", late, { once: true });
   return () => {
-    document.removeEventListener("annotator-workbench", open);
+    document.removeEventListener("annotator-workbench", late);
     close();
   };
 };
