@@ -15,6 +15,7 @@ from annotator.ui import blocks
         ("Asia/Kolkata", -330, "1 Jul 2026, 15:00", "1 Jan 2026, 15:00"),
         (None, -120, "1 Jul 2026, 11:30", "1 Jan 2026, 11:30"),
         ("Nowhere/At all", 60, "1 Jul 2026, 08:30", "1 Jan 2026, 08:30"),
+        ("America", 60, "1 Jul 2026, 08:30", "1 Jan 2026, 08:30"),
     ],
 )
 def test_a_moment_is_written_as_the_clock_of_the_reader_showed_it(
