@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -155,6 +156,16 @@ def test_text_can_be_read_on_every_ground(theme: str) -> None:
         assert contrast(colours["linkColor"], colours[ground]) >= 4.5
     assert contrast("#ffffff", colours["primaryColor"]) >= 4.5
     assert contrast(colours["primaryColor"], colours["backgroundColor"]) >= 3  # lines and marks, not text
+
+
+def test_every_benchmark_that_is_named_is_there_and_can_begin() -> None:
+    there = {path.stem for path in (ROOT / "tests" / "bench").glob("[!_]*.py")}
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    named = {name for page in pages for name in re.findall(r"-m tests\.bench (\w+)", page.read_text("utf-8"))}
+    assert named
+    assert named <= there
+    for name in there:
+        assert callable(import_module(f"tests.bench.{name}").run)
 
 
 if __name__ == "__main__":

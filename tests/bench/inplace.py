@@ -18,11 +18,11 @@ import psycopg
 
 from annotator.services import chunk_table, search
 from annotator.store.database import Workspace
-from tests.bench.search import _cumulative, _long_word, _mistyped, _vocabulary, _word
+from tests.bench import _corpus
+from tests.bench.search import _long_word, _mistyped, _word
 from tests.postgres_server import PASSWORD, Postgres, server
 
 CHUNKS = int(os.environ.get("BENCH_CHUNKS", "200000"))
-WORDS = 80
 QUERIES = 45
 BARE_SECONDS = 3
 """With an expression index the bare statement may take very long; what it had not done by then counts as this."""
@@ -33,10 +33,10 @@ Figure = dict[str, object]
 def run() -> Iterator[Figure]:
     """Give one figure after the other."""
     draw = random.Random(7)
-    vocabulary = _vocabulary(draw)
+    vocabulary = _corpus.vocabulary()
     os.environ["READER_PASSWORD"] = PASSWORD
     with server() as postgres, tempfile.TemporaryDirectory() as folder:
-        _fill(postgres, draw, vocabulary)
+        _fill(postgres, vocabulary)
         texts = [" ".join(_word(draw, vocabulary) for _ in range(draw.choice((2, 3, 4, 6)))) for _ in range(QUERIES)]
         long = [" ".join(_word(draw, vocabulary) for _ in range(25)) for _ in range(QUERIES // 3)]
         slips = [_mistyped(draw, _long_word(draw, vocabulary), 1) for _ in range(QUERIES // 3)]
@@ -87,18 +87,14 @@ def _figures(
     yield _times(f"by id, {table}", [_timed(lambda text: ours(text, "id"), text) for text in ids])
 
 
-def _fill(postgres: Postgres, draw: random.Random, vocabulary: Sequence[str]) -> None:
-    cumulative = _cumulative()
+def _fill(postgres: Postgres, vocabulary: Sequence[str]) -> None:
     postgres.database("bench")
     columns = "chunk_id text PRIMARY KEY, doc_id text, position int, text text, metadata jsonb"
     with psycopg.connect(postgres.url("bench")) as connection:
         connection.execute(f"CREATE TABLE computed ({columns})")
         with connection.cursor().copy("COPY computed FROM STDIN") as copy:
-            for place in range(CHUNKS):
-                text = " ".join(draw.choices(vocabulary, cum_weights=cumulative, k=WORDS))
-                document = f"doc-{place // 12}"
-                row = (f"{document}#{place % 12}", document, place % 12, text, f'{{"version": "v{place % 5}"}}')
-                copy.write_row(row)
+            for chunk_id, doc_id, _, position, text, metadata in _corpus.rows(vocabulary, CHUNKS):
+                copy.write_row((chunk_id, doc_id, position, text, metadata))
         made = "words tsvector GENERATED ALWAYS AS (to_tsvector('english', text)) STORED"
         connection.execute(f"CREATE TABLE stored ({columns}, {made})")
         connection.execute("INSERT INTO stored SELECT * FROM computed")
